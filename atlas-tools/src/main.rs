@@ -1,0 +1,3 @@
+//! `atlas-tools`: makes, inspects, checks and serves voxatlas tilesets.
+
+fn main() {}

@@ -1,0 +1,3 @@
+//! The `voxatlas` program.
+
+fn main() {}

@@ -1,0 +1,76 @@
+//! Every constant and budget of the crate, with its unit and its reason.
+//!
+//! Raw values stand first, derived ones after them; their relations are checked at compile time at the end.
+
+/// Edge of a region, in voxels (the reference system's REGION).
+pub const REGION_VOXELS: u32 = 256;
+
+/// Edge of a brick, in voxels: 16^3 voxels are one 64 x 64 block of pixels, the unit of sparse storage.
+pub const BRICK_VOXELS: u32 = 16;
+
+/// Edge of the atlas image, in pixels: 4096^2 = 256^3.
+pub const ATLAS_PIXELS: u32 = 4096;
+
+/// Edge of a brick's block in the atlas image, in pixels: 64^2 = 16^3.
+pub const BRICK_PIXELS: u32 = 64;
+
+/// Rows of a strip: one row of bricks, which inflates without knowing the others.
+pub const STRIP_ROWS: u32 = 64;
+
+/// The zoom whose tiles are regions at full resolution.
+pub const ZOOM_FULL: u8 = 17;
+
+/// Regions on screen a zoom (the reference system's SLOT).
+pub const SLOTS_PER_ZOOM: usize = 16;
+
+/// Regions outside the view that are built ahead of need (the reference system's PREBUILD).
+pub const PREBUILD: usize = 4;
+
+/// Regions outside the view whose files are fetched ahead of need (the reference system's PREFETCH).
+pub const PREFETCH: usize = 4;
+
+/// Regions kept outside the interest before the least useful go (the reference system's PREPURGE).
+pub const PREPURGE: usize = 32;
+
+/// Failures after which a region is in error (the reference system's MAX_RETRY).
+pub const RETRIES_MAX: u32 = 3;
+
+/// Time allowed to one request, in milliseconds (the reference system's time-out).
+pub const TIMEOUT_MILLIS: u64 = 8_000;
+
+/// Network tasks of priority above zero that run at once.
+pub const TASKS_HIGH: usize = 4;
+
+/// Network tasks of priority zero and below that run at once.
+pub const TASKS_LOW: usize = 1;
+
+/// Largest atlas file that is read, in bytes. The worst case (random voxels in random colours) is the raw image and
+/// its deflate framing, a little above 64 MiB.
+pub const ATLAS_FILE_BYTES_MAX: usize = 80 << 20;
+
+/// Regions on screen at most: one zoom for now, the pyramid multiplies it.
+pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM;
+
+/// Voxels of a region.
+pub const REGION_VOLUME: usize = (REGION_VOXELS as usize).pow(3);
+
+/// Bricks along a region's edge.
+pub const REGION_BRICKS: u32 = REGION_VOXELS / BRICK_VOXELS;
+
+/// Bricks of a region.
+pub const N_BRICKS: usize = (REGION_BRICKS as usize).pow(3);
+
+/// Voxels of a brick.
+pub const BRICK_VOLUME: usize = (BRICK_VOXELS as usize).pow(3);
+
+/// Strips of an atlas.
+pub const N_STRIPS: usize = (ATLAS_PIXELS / STRIP_ROWS) as usize;
+
+const _: () = {
+    assert!(REGION_VOLUME == (ATLAS_PIXELS as usize).pow(2), "an atlas has one texel a voxel");
+    assert!(BRICK_VOLUME == (BRICK_PIXELS as usize).pow(2), "a brick is one square block of pixels");
+    assert!(REGION_VOXELS.is_multiple_of(BRICK_VOXELS), "bricks tile a region");
+    assert!(ATLAS_PIXELS.is_multiple_of(STRIP_ROWS), "strips tile an atlas");
+    assert!(STRIP_ROWS == BRICK_PIXELS, "a strip is one row of bricks");
+    assert!(ATLAS_FILE_BYTES_MAX > REGION_VOLUME * 4 + ATLAS_PIXELS as usize, "the worst atlas can be read");
+};

@@ -1,0 +1,9 @@
+//! The stream: from what is wanted to what is drawn, without a clock, a thread or a socket.
+//!
+//! Owns the request queue, the regions' states, the store and the slots. Once a frame it receives a view and the time
+//! and yields [`Command`]s for the loader and [`SlotUpdate`]s for the renderer; results return as one closed enum of
+//! [`Event`]s. It executes nothing itself.
+
+mod protocol;
+
+pub use protocol::{BuiltRegion, Command, Event, LoadError, Outcome, SlotUpdate, Ticket};

@@ -1,0 +1,119 @@
+//! What the scene says to the loader and the renderer, and what it hears back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use crate::atlas::EncodedAtlas;
+use crate::geo::RegionKey;
+use crate::mesh::RegionMesh;
+use crate::voxel::Region;
+
+/// The number of one task. An answer whose ticket is no longer the region's is stale and changes nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ticket(pub u64);
+
+/// What the loader is to do, at once: the scene has already queued and limited it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Command {
+    /// Fetch the region's file. Answered by `Fetched`, `Empty` or `Failed`.
+    Fetch {
+        /// To be given back.
+        ticket: Ticket,
+        /// What to fetch.
+        key: RegionKey,
+    },
+    /// Decode and mesh a file. Answered by `Built` or `Failed`.
+    Build {
+        /// To be given back.
+        ticket: Ticket,
+        /// The region that the file is of.
+        key: RegionKey,
+        /// The file.
+        atlas: EncodedAtlas,
+    },
+    /// Stop that task at the next chance; whatever it still answers is stale.
+    Abort {
+        /// The task.
+        ticket: Ticket,
+    },
+}
+
+/// The end of a task.
+#[derive(Debug, Clone)]
+pub struct Event {
+    /// The task.
+    pub ticket: Ticket,
+    /// Its region.
+    pub key: RegionKey,
+    /// What came of it.
+    pub outcome: Outcome,
+}
+
+/// What came of a task.
+#[derive(Debug, Clone)]
+pub enum Outcome {
+    /// A fetch brought a file.
+    Fetched(EncodedAtlas),
+    /// A fetch found that nothing is there: 204, 404, 410, a missing file or an empty body.
+    Empty,
+    /// A build is done.
+    Built(Arc<BuiltRegion>),
+    /// The task failed.
+    Failed(LoadError),
+}
+
+/// A region that can be drawn: what [`Outcome::Built`] carries and a [`SlotUpdate`] hands on.
+#[derive(Debug, PartialEq, Eq)]
+pub struct BuiltRegion {
+    /// Which region.
+    pub key: RegionKey,
+    /// Its voxels, for clipping, picking and collision.
+    pub region: Region,
+    /// Its surface.
+    pub mesh: RegionMesh,
+}
+
+/// Why a task failed, and whether to try again.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum LoadError {
+    /// Worth another try: resets, time-outs, 408, 425, 429, 5xx.
+    #[error("{what}")]
+    Transient {
+        /// The URL or file, what was found and what was expected.
+        what: String,
+        /// What the server asked us to wait, already capped.
+        retry_after: Option<Duration>,
+    },
+    /// Another try would bring the same: 403 and other 4xx.
+    #[error("{what}")]
+    Permanent {
+        /// The URL or file, what was found and what was expected.
+        what: String,
+    },
+    /// The file arrived and is no atlas. It is fetched once more, then it is an error.
+    #[error("{what}")]
+    BadAtlas {
+        /// The URL or file, what was found and what was expected.
+        what: String,
+    },
+    /// The job panicked; the pool lives on.
+    #[error("{what}")]
+    Panicked {
+        /// The region and the panic's message.
+        what: String,
+    },
+}
+
+/// A change of one slot, to be made whole: geometry, colours and offset together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlotUpdate {
+    /// The slot, 0..[`SLOTS_MAX`](crate::limits::SLOTS_MAX).
+    pub at: usize,
+    /// What it now holds; `None` clears it.
+    pub region: Option<Arc<BuiltRegion>>,
+    /// World position of the region's lowest corner, in z17 voxels.
+    pub offset: [i64; 3],
+}

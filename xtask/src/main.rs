@@ -1,0 +1,3 @@
+//! The project's own checks that need a program: `cargo xtask <check>`.
+
+fn main() {}
