@@ -5,5 +5,7 @@
 //! [`Event`]s. It executes nothing itself.
 
 mod protocol;
+mod queue;
 
 pub use protocol::{BuiltRegion, Command, Event, LoadError, Outcome, SlotUpdate, Ticket};
+pub use queue::{Aborted, Priority, Queue, QueueError, QueueLimits};
