@@ -6,6 +6,10 @@
 
 mod protocol;
 mod queue;
+mod slots;
+mod store;
 
 pub use protocol::{BuiltRegion, Command, Event, LoadError, Outcome, SlotUpdate, Ticket};
 pub use queue::{Aborted, Priority, Queue, QueueError, QueueLimits};
+pub use slots::{SlotChange, Slots};
+pub use store::{Cost, Store, StoreLimits, Victim};
