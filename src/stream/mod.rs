@@ -6,10 +6,12 @@
 
 mod protocol;
 mod queue;
+mod region;
 mod slots;
 mod store;
 
 pub use protocol::{BuiltRegion, Command, Event, LoadError, Outcome, SlotUpdate, Ticket};
 pub use queue::{Aborted, Priority, Queue, QueueError, QueueLimits};
+pub use region::{Level, RegionState, Request, Task, TaskKind, backoff};
 pub use slots::{SlotChange, Slots};
 pub use store::{Cost, Store, StoreLimits, Victim};
