@@ -36,3 +36,6 @@ pub mod view;
 pub mod stream;
 
 pub mod physics;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;

@@ -81,6 +81,13 @@ pub const ATLAS_FILE_BYTES_MAX: usize = 80 << 20;
 /// Regions on screen at most: one zoom for now, the pyramid multiplies it.
 pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM;
 
+/// Size of a page of quads or face colours on the GPU, in bytes. A real region has 1 to 2 MiB of both, so that a page
+/// holds several; small enough that the last one, half empty, costs little, and within what every device binds.
+pub const GPU_PAGE_BYTES: u64 = 8 << 20;
+
+/// What all regions may take on the GPU, in bytes.
+pub const GPU_REGIONS_BYTES_MAX: u64 = 1 << 30;
+
 /// Voxels of a region.
 pub const REGION_VOLUME: usize = (REGION_VOXELS as usize).pow(3);
 
@@ -104,5 +111,7 @@ const _: () = {
     assert!(STRIP_ROWS == BRICK_PIXELS, "a strip is one row of bricks");
     assert!(SLOTS_MAX + PREBUILD + PREFETCH <= INTEREST_MAX, "the interest of a view is taken whole");
     assert!(BACKOFF_MIN_MILLIS < BACKOFF_MAX_MILLIS, "waits grow");
+    assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
+    assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");
     assert!(ATLAS_FILE_BYTES_MAX > REGION_VOLUME * 4 + ATLAS_PIXELS as usize, "the worst atlas can be read");
 };
