@@ -63,24 +63,32 @@ name_what_is_missing() {
     exit 1
 }
 
-# Whether a Rust is there that can build this: with rustup the pinned one, otherwise that version or a later one.
+# Whether a Rust is there that can build this: the version that rust-toolchain.toml pins, or a later one without rustup.
 has_rust() {
     pinned=$(sed -n 's/^channel = "\(.*\)"$/\1/p' rust-toolchain.toml)
-    found=$(cargo --version 2>/dev/null | cut -d ' ' -f 2)
+    # Asking must not begin to download: that is done below, where its progress is seen.
+    found=$(RUSTUP_AUTO_INSTALL=0 cargo --version 2>/dev/null | cut -d ' ' -f 2)
     [ -n "$found" ] && [ "$(printf '%s\n' "$pinned" "$found" | sort -V | head -n 1)" = "$pinned" ]
+}
+
+install_rustup() {
+    say "Installing Rust with rustup (https://rustup.rs)"
+    installer=$(mktemp)
+    curl --proto '=https' --tlsv1.2 --fail --silent --show-error --location https://sh.rustup.rs --output "$installer" || {
+        rm "$installer"
+        say "rustup could not be downloaded. With Rust $pinned or later on the PATH it is not needed." >&2
+        exit 1
+    }
+    # The path check only asks what to do about an older Rust from elsewhere; ours stands first on the PATH.
+    RUSTUP_INIT_SKIP_PATH_CHECK=yes sh "$installer" -y --profile minimal --default-toolchain none
+    rm "$installer"
 }
 
 install_rust() {
     has_rust && return 0
-    if ! command -v rustup >/dev/null; then
-        say "Installing Rust with rustup (https://rustup.rs)"
-        installer=$(mktemp)
-        curl --proto '=https' --tlsv1.2 --fail --silent --show-error --location https://sh.rustup.rs --output "$installer"
-        RUSTUP_INIT_SKIP_PATH_CHECK=yes sh "$installer" -y --profile minimal --default-toolchain none
-        rm "$installer"
-    fi
+    command -v rustup >/dev/null || install_rustup
     # Reads rust-toolchain.toml: version, components and targets.
-    rustup toolchain install
+    has_rust || rustup toolchain install
     has_rust || {
         say "Rust $pinned or later is needed; found: $(cargo --version 2>&1 || true)" >&2
         exit 1

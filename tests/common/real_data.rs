@@ -3,6 +3,7 @@
 //! Each test that uses it takes the file in with `#[path]`, so that it needs no crate of its own. `docs/testing.md`
 //! tells what the folder holds.
 
+use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::PathBuf;
 
@@ -13,20 +14,24 @@ use std::path::PathBuf;
 ///
 /// # Panics
 ///
-/// `VOXATLAS_DATA` is set and names no folder: whoever sets it wants the tests to run.
+/// `VOXATLAS_DATA` is set and names no folder: whoever sets it wants these tests to run.
 #[track_caller]
-pub fn real_data(test: &str) -> Option<PathBuf> {
-    let Some(value) = std::env::var_os("VOXATLAS_DATA") else {
+pub(crate) fn real_data(test: &str) -> Option<PathBuf> {
+    let folder = folder(std::env::var_os("VOXATLAS_DATA")).unwrap_or_else(|message| panic!("{message}"));
+    if folder.is_none() {
         note_skipped(test);
-        return None;
-    };
-    let folder = PathBuf::from(value);
-    assert!(
-        folder.is_dir(),
-        "VOXATLAS_DATA is \"{}\", which is no folder; expected one that holds the real data, or no such variable",
-        folder.display()
-    );
-    Some(folder)
+    }
+    folder
+}
+
+/// The folder that the variable's value names.
+pub(crate) fn folder(value: Option<OsString>) -> Result<Option<PathBuf>, String> {
+    let Some(folder) = value.map(PathBuf::from) else { return Ok(None) };
+    if folder.is_dir() {
+        return Ok(Some(folder));
+    }
+    let folder = folder.display();
+    Err(format!("VOXATLAS_DATA is \"{folder}\", which is no folder; expected the one with the real data, or no variable"))
 }
 
 /// Says that a test is skipped: to whoever reads its output, and in the list that `make test` prints at its end, since
