@@ -88,7 +88,7 @@ install_rust() {
     has_rust && return 0
     command -v rustup >/dev/null || install_rustup
     # Reads rust-toolchain.toml: version, components and targets.
-    has_rust || rustup toolchain install
+    has_rust || rustup toolchain install --no-self-update
     has_rust || {
         say "Rust $pinned or later is needed; found: $(cargo --version 2>&1 || true)" >&2
         exit 1
