@@ -30,3 +30,4 @@ pub use error::GpuError;
 pub use headless::{Offscreen, Picture};
 pub use look::FrameStyle;
 pub use renderer::{FrameStats, Memory, Renderer};
+pub use upload::Budget;

@@ -69,11 +69,6 @@ impl FreeList {
     pub(super) fn is_empty(&self) -> bool {
         self.free.get(&0) == Some(&self.capacity)
     }
-
-    /// Units that are free.
-    pub(super) fn free_units(&self) -> u32 {
-        self.free.values().sum()
-    }
 }
 
 /// A range of one page.
@@ -166,11 +161,6 @@ impl<P> Pool<P> {
     pub(super) fn n_pages(&self) -> usize {
         self.pages.iter().flatten().count()
     }
-
-    /// Units taken in all pages.
-    pub(super) fn used_units(&self) -> u64 {
-        self.pages.iter().flatten().map(|(_, free)| u64::from(self.page_units - free.free_units())).sum()
-    }
 }
 
 #[cfg(test)]
@@ -182,6 +172,10 @@ mod tests {
     use super::*;
 
     impl FreeList {
+        fn free_units(&self) -> u32 {
+            self.free.values().sum()
+        }
+
         fn check_invariants(&self) {
             let mut end_before = None;
             for (&start, &len) in &self.free {
@@ -194,6 +188,10 @@ mod tests {
     }
 
     impl<P> Pool<P> {
+        fn used_units(&self) -> u64 {
+            self.pages.iter().flatten().map(|(_, free)| u64::from(self.page_units - free.free_units())).sum()
+        }
+
         fn check_invariants(&self, taken: &[Allocation]) {
             let n_empty = self.pages.iter().flatten().filter(|(_, free)| free.is_empty()).count();
             assert!(n_empty <= 1, "{n_empty} pages are empty and still there");

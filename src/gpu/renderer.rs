@@ -89,16 +89,11 @@ struct PieceUniforms {
 impl Renderer {
     /// A renderer for targets of that format, with empty slots.
     pub fn new(gpu: &Gpu, target_format: wgpu::TextureFormat) -> Self {
-        Self::with_parts(gpu, target_format, Budget::default(), &shader::compose("region.wgsl"))
+        Self::with_budget(gpu, target_format, Budget::default())
     }
 
-    /// [`new`](Self::new) with other limits, or another source of the region pass.
-    pub(super) fn with_parts(
-        gpu: &Gpu,
-        target_format: wgpu::TextureFormat,
-        budget: Budget,
-        region_source: &str,
-    ) -> Self {
+    /// [`new`](Self::new) with other limits than those of [`limits`](crate::limits).
+    pub fn with_budget(gpu: &Gpu, target_format: wgpu::TextureFormat, budget: Budget) -> Self {
         let device = &gpu.device;
         let frame_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("frame"),
@@ -128,7 +123,7 @@ impl Renderer {
             gpu,
             &PipelineParts {
                 label: "regions",
-                source: region_source,
+                source: &shader::compose("region.wgsl"),
                 bind_group_layouts: &[Some(&frame_layout), Some(&piece_layout), Some(&colours_layout)],
                 vertex_buffers: &[Some(wgpu::VertexBufferLayout {
                     array_stride: QUAD_BYTES,

@@ -24,25 +24,30 @@ pub fn paths() -> impl Iterator<Item = &'static str> {
 ///
 /// A file that is imported does not exist. A test composes them all.
 pub fn compose(path: &str) -> String {
-    compose_with(path, |path| FILES.iter().find(|(it, _)| *it == path).map(|&(_, source)| source))
+    compose_with(path, &[])
 }
 
-/// [`compose`] over other files.
-pub(super) fn compose_with<'a>(path: &str, file: impl Fn(&str) -> Option<&'a str>) -> String {
+/// [`compose`] with other files in place of embedded ones of the same path: a pass that gets its colours elsewhere.
+///
+/// # Panics
+///
+/// As [`compose`].
+pub fn compose_with(path: &str, others: &[(&str, &str)]) -> String {
     let mut source = String::new();
-    append(path, &file, &mut Vec::new(), &mut source);
+    append(path, others, &mut Vec::new(), &mut source);
     source
 }
 
-fn append<'a>(path: &str, file: &impl Fn(&str) -> Option<&'a str>, done: &mut Vec<String>, source: &mut String) {
+fn append(path: &str, others: &[(&str, &str)], done: &mut Vec<String>, source: &mut String) {
     if done.iter().any(|it| it == path) {
         return;
     }
     done.push(path.to_owned());
-    let text = file(path).unwrap_or_else(|| panic!("shaders/{path} is imported and does not exist"));
+    let mut files = others.iter().chain(&FILES);
+    let (_, text) = files.find(|(it, _)| *it == path).unwrap_or_else(|| panic!("shaders/{path} does not exist"));
     for line in text.lines() {
         match line.strip_prefix("#import ") {
-            Some(import) => append(import.trim(), file, done, source),
+            Some(import) => append(import.trim(), others, done, source),
             None => {
                 source.push_str(line);
                 source.push('\n');

@@ -30,13 +30,14 @@ const PALETTE_WORDS: usize = 256;
 /// Bytes of a palette.
 const PALETTE_BYTES: u64 = PALETTE_WORDS as u64 * WORD_BYTES;
 
-/// How much the slots may take.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Budget {
-    /// Size of a page of quads or colours.
-    pub(super) page_bytes: u64,
-    /// What all regions may take.
-    pub(super) regions_bytes_max: u64,
+/// How much the slots may take on the GPU.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// Size of a page of quads or face colours, in bytes: at least the face colours of the largest quad (256 KiB and a
+    /// little) and at most 64 MiB. A region that needs more is drawn in pieces.
+    pub page_bytes: u64,
+    /// What all regions may take, in bytes.
+    pub regions_bytes_max: u64,
 }
 
 impl Default for Budget {
@@ -150,11 +151,6 @@ impl Slots {
             pieces,
         });
         Ok(())
-    }
-
-    /// What a slot holds.
-    pub(super) fn get(&self, at: usize) -> Option<&Resident> {
-        self.slots[at].as_ref()
     }
 
     /// What the slots hold, by slot.
