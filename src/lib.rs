@@ -36,3 +36,6 @@ pub mod view;
 pub mod stream;
 
 pub mod physics;
+
+#[cfg(feature = "net")]
+pub mod source;
