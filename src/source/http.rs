@@ -268,7 +268,7 @@ mod tests {
         check("99999999999999999999999", Some(60));
         check("Fri, 31 Jul 2026 10:00:09 GMT", Some(9));
         check("Fri, 31 Jul 2026 09:00:00 GMT", Some(0));
-        check("Fri, 31 Jul 2027 09:00:00 GMT", Some(60));
+        check("Sat, 31 Jul 2027 09:00:00 GMT", Some(60));
         check("-3", None);
         check("soon", None);
         check("", None);
