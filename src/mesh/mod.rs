@@ -3,6 +3,16 @@
 //! Owns [`RegionMesh`], what the GPU draws. Receives an [`Occupancy`](crate::voxel::Occupancy) and
 //! [`Colours`](crate::voxel::Colours), yields flat buffers; it does not know slots, cameras or wgpu.
 
+mod border;
+mod face_colour;
+mod faces;
 mod quad;
+mod quads;
+mod region;
 
+#[cfg(test)]
+mod tests;
+
+pub use border::{BorderPlanes, BorderPolicy};
 pub use quad::{Face, FaceColours, Quad, RegionMesh};
+pub use region::{Scratch, mesh_occupancy, mesh_region, try_mesh_region};

@@ -33,6 +33,17 @@ impl ColourDepth {
     }
 }
 
+/// How the colours of one brick are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BrickColours<'a> {
+    /// The brick holds no voxel.
+    Air,
+    /// Its voxels share this entry.
+    Uniform(u32),
+    /// An entry a voxel, at [`texel_in_brick`].
+    Page(&'a [u8]),
+}
+
 /// The colours of a region's occupied voxels.
 ///
 /// What an air voxel of a paged brick holds is unspecified: ask the occupancy first.
@@ -69,6 +80,19 @@ impl Colours {
         self.bricks[brick_idx(bx, by, bz)] = page_idx as u32;
         self.pages.resize((page_idx + 1) * page_bytes, 0);
         &mut self.pages[page_idx * page_bytes..]
+    }
+
+    /// The colours of one brick, for those who visit many of its voxels.
+    pub fn brick(&self, bx: u32, by: u32, bz: u32) -> BrickColours<'_> {
+        let brick = self.bricks[brick_idx(bx, by, bz)];
+        if brick == NONE {
+            BrickColours::Air
+        } else if brick & UNIFORM != 0 {
+            BrickColours::Uniform(brick & !UNIFORM)
+        } else {
+            let page_bytes = BRICK_VOLUME * self.depth.entry_bytes();
+            BrickColours::Page(&self.pages[brick as usize * page_bytes..][..page_bytes])
+        }
     }
 
     /// The entry of a voxel: a palette index, or 0x00BBGGRR for [`ColourDepth::Direct`]. Unspecified in air.
@@ -120,7 +144,12 @@ impl Eq for Colours {}
 /// Where a voxel's texel stands in its brick's 64 x 64 block, row by row: v * 64 + u. Only the low four bits of each
 /// coordinate count.
 pub fn texel_in_brick(x: u32, y: u32, z: u32) -> usize {
-    usize::from(TEXEL[0][x as usize % 16] | TEXEL[1][y as usize % 16] | TEXEL[2][z as usize % 16])
+    texel_along(0, x) | texel_along(1, y) | texel_along(2, z)
+}
+
+/// What one axis (0 x, 1 y, 2 z) adds to [`texel_in_brick`]: the three are joined by `|`.
+pub(crate) fn texel_along(axis: usize, coordinate: u32) -> usize {
+    usize::from(TEXEL[axis][coordinate as usize % 16])
 }
 
 /// What each axis adds to the texel's index: the axes' bits never meet.

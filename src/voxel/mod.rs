@@ -6,7 +6,8 @@
 mod colour;
 mod occupancy;
 
-pub use colour::{Colour, ColourDepth, Colours, texel_in_brick};
+pub(crate) use colour::texel_along;
+pub use colour::{BrickColours, Colour, ColourDepth, Colours, texel_in_brick};
 pub use occupancy::{BrickMask, Occupancy};
 
 /// A decoded region: 256^3 voxels, occupied where the atlas has alpha, and their colours.
