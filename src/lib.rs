@@ -39,3 +39,5 @@ pub mod physics;
 
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(feature = "net")]
+pub mod source;
