@@ -37,7 +37,8 @@ pub mod stream;
 
 pub mod physics;
 
-#[cfg(feature = "gpu")]
-pub mod gpu;
 #[cfg(feature = "net")]
 pub mod source;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;
