@@ -77,8 +77,8 @@ pub fn try_mesh_region<E>(
         let first = quads.len();
         push_face_quads(masks, occupancy, border, face, quads);
         match colours.depth() {
-            ColourDepth::Indexed(_) => colour_quads(&mut quads[first..], colours, indices),
-            ColourDepth::Direct => colour_quads(&mut quads[first..], colours, direct),
+            ColourDepth::Indexed(_) => colour_quads(face, &mut quads[first..], colours, indices),
+            ColourDepth::Direct => colour_quads(face, &mut quads[first..], colours, direct),
         }
     }
     let face_colours = match colours.depth() {

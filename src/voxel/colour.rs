@@ -3,7 +3,7 @@
 //! A brick is one 64 x 64 block of the atlas, and its *page* is that block's pixels, row by row: filling it from a
 //! strip is 64 short copies. Bricks of air have no page, bricks of one colour (most of the ground) one entry.
 
-use crate::limits::{BRICK_VOLUME, N_BRICKS, REGION_BRICKS};
+use crate::limits::{BRICK_VOLUME, BRICK_VOXELS, N_BRICKS, REGION_BRICKS};
 
 /// An sRGB colour, 8 bits a channel.
 pub type Colour = [u8; 3];
@@ -82,9 +82,10 @@ impl Colours {
         &mut self.pages[page_idx * page_bytes..]
     }
 
-    /// The colours of one brick, for those who visit many of its voxels.
-    pub fn brick(&self, bx: u32, by: u32, bz: u32) -> BrickColours<'_> {
-        let brick = self.bricks[brick_idx(bx, by, bz)];
+    /// The colours of the brick that holds a voxel, for those who visit many of its voxels.
+    #[inline]
+    pub fn brick_of(&self, [x, y, z]: [u32; 3]) -> BrickColours<'_> {
+        let brick = self.bricks[brick_idx(x / BRICK_VOXELS, y / BRICK_VOXELS, z / BRICK_VOXELS)];
         if brick == NONE {
             BrickColours::Air
         } else if brick & UNIFORM != 0 {
@@ -148,6 +149,7 @@ pub fn texel_in_brick(x: u32, y: u32, z: u32) -> usize {
 }
 
 /// What one axis (0 x, 1 y, 2 z) adds to [`texel_in_brick`]: the three are joined by `|`.
+#[inline]
 pub(crate) fn texel_along(axis: usize, coordinate: u32) -> usize {
     usize::from(TEXEL[axis][coordinate as usize % 16])
 }
