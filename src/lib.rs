@@ -36,3 +36,8 @@ pub mod view;
 pub mod stream;
 
 pub mod physics;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;
+#[cfg(feature = "net")]
+pub mod source;
