@@ -40,5 +40,11 @@ pub mod physics;
 #[cfg(feature = "net")]
 pub mod source;
 
+#[cfg(feature = "net")]
+pub mod loader;
+
 #[cfg(feature = "gpu")]
 pub mod gpu;
+
+#[cfg(all(feature = "net", feature = "gpu"))]
+pub mod render;

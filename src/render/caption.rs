@@ -24,7 +24,7 @@ const INK: [f32; 3] = [236.0, 238.0, 240.0];
 /// # Panics
 ///
 /// `rgba` is not `width_px` * `height_px` * 4 bytes long.
-pub fn draw_caption(rgba: &mut [u8], width_px: u32, height_px: u32, text: &str) {
+pub(super) fn draw_caption(rgba: &mut [u8], width_px: u32, height_px: u32, text: &str) {
     assert_eq!(rgba.len(), width_px as usize * height_px as usize * 4, "an RGBA8 picture of the stated size");
     let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).expect("the bundled font is sound");
     let text_px = (height_px as f32 * TEXT_HEIGHT_SHARE).clamp(*TEXT_HEIGHT_PX.start(), *TEXT_HEIGHT_PX.end());
