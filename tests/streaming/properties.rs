@@ -6,7 +6,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use voxatlas::geo::RegionKey;
 use voxatlas::limits::{PREPURGE, REGION_VOXELS};
-use voxatlas::stream::{BuiltRegion, Event, LoadError, Outcome, Scene, SceneConfig, StoreLimits, Ticket};
+use voxatlas::stream::{BuiltRegion, Event, Frame, LoadError, Outcome, Scene, SceneConfig, StoreLimits, Ticket};
 use voxatlas::view::Interest;
 
 use crate::simulation::{FRAME, Making, Simulation, built, file, key, make, millis};
@@ -19,7 +19,7 @@ enum Operation {
     /// Looks at a place, and draws a frame.
     Look(Interest),
     /// Draws another frame of the same view.
-    Frame,
+    Draw,
     /// Ends the n-th running task, as it would or in another way.
     End(usize, Ending),
     /// Says the last answer once more.
@@ -98,7 +98,7 @@ fn ending() -> impl Strategy<Value = Ending> {
 fn operation() -> impl Strategy<Value = Operation> {
     prop_oneof![
         4 => interest().prop_map(Operation::Look),
-        6 => Just(Operation::Frame),
+        6 => Just(Operation::Draw),
         12 => (any::<usize>(), ending()).prop_map(|(n, ending)| Operation::End(n, ending)),
         2 => Just(Operation::Repeat),
         2 => (0..60u64, region_key(), ending()).prop_map(|(n, key, ending)| Operation::Forge(n, key, ending)),
@@ -152,10 +152,10 @@ fn apply(sim: &mut Simulation, operation: Operation, interest: &mut Interest, la
             *interest = next;
             sim.frame(interest);
         }
-        Operation::Frame => {
+        Operation::Draw => {
             let is_quiet = sim.scene.next_wake(sim.now) != Some(sim.now);
             let frame = sim.frame(interest);
-            assert!(!is_quiet || frame == Default::default(), "next_wake promised a quiet frame: {frame:?}");
+            assert!(!is_quiet || frame == Frame::default(), "next_wake promised a quiet frame: {frame:?}");
         }
         Operation::End(n, ending) => {
             let Some(event) = sim.nth_running(n) else { return };
