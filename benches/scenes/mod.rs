@@ -7,7 +7,7 @@
 //! | `terrain` | hills of fractal noise over caves | 34 % | 0.55 million |
 //! | `noise` | every tenth voxel, at random | 10 % | 9.07 million |
 
-use voxatlas::voxel::{Colour, ColourDepth, Colours, Occupancy, Region, texel_in_brick};
+use voxatlas::voxel::{ColourDepth, Occupancy, Region};
 
 /// Edge of a region, in voxels.
 const SIDE: usize = 256;
@@ -43,36 +43,29 @@ impl Volume {
         self.0[x + SIDE * (y + SIDE * z)] = colour;
     }
 
-    /// A region in 256 colours, all of them different; bricks of one colour are uniform.
+    /// A region in at most 255 colours.
     fn into_region(self) -> Region {
-        let palette: Vec<Colour> =
-            (0..=255u8).map(|i| [96 + i / 2, 90 + (i ^ 0x15) / 2, 80 + i.rotate_left(3) / 2]).collect();
-        let mut region = Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Indexed(palette)) };
-        for (row_idx, row) in self.0.chunks_exact(SIDE).enumerate() {
-            let words = &mut region.occupancy.rows_mut()[row_idx];
+        let mut occupancy = Occupancy::empty();
+        for (row, words) in self.0.chunks_exact(SIDE).zip(occupancy.rows_mut()) {
             for (x, &colour) in row.iter().enumerate() {
                 words[x / 64] |= u64::from(colour != 0) << (x % 64);
             }
         }
-        for brick in 0..16u32.pow(3) {
-            let [bx, by, bz] = [brick % 16, brick / 16 % 16, brick / 256];
-            let mut page = [0; 4096];
-            for cell in 0..16u32.pow(3) {
-                let [x, y, z] = [cell % 16, cell / 16 % 16, cell / 256];
-                let at = [bx * 16 + x, by * 16 + y, bz * 16 + z].map(|c| c as usize);
-                page[texel_in_brick(x, y, z)] = self.0[at[0] + SIDE * (at[1] + SIDE * at[2])];
-            }
-            let first = page.into_iter().find(|&colour| colour != 0);
-            match first {
-                None => {}
-                Some(first) if page.iter().all(|&colour| colour == first) => {
-                    region.colours.set_uniform(bx, by, bz, u32::from(first));
-                }
-                Some(_) => region.colours.add_page(bx, by, bz).copy_from_slice(&page),
-            }
-        }
-        region
+        let palette = (0..=255u8).map(|i| [96 + i / 2, 90 + (i ^ 0x15) / 2, 80 + i.rotate_left(3) / 2]).collect();
+        Region::paint(occupancy, ColourDepth::Indexed(palette), |x, y, z| {
+            let [x, y, z] = [x, y, z].map(|c| c as usize);
+            u32::from(self.0[x + SIDE * (y + SIDE * z)])
+        })
     }
+}
+
+/// The region with one voxel in a thousand in a colour of its own, too many for a palette.
+pub(crate) fn in_full_colour(region: &Region) -> Region {
+    Region::paint(region.occupancy.clone(), ColourDepth::Direct, |x, y, z| {
+        let [r, g, b] = region.colours.get(x, y, z);
+        let mix = hash(u64::from(x) << 32 | u64::from(y), u64::from(z));
+        if mix % 1000 == 0 { (mix >> 40) as u32 } else { u32::from_le_bytes([r, g, b, 0]) }
+    })
 }
 
 /// 250 buildings, which may overlap, on a slab of ground: most square to the streets, a third turned by 45 degrees.

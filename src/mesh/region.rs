@@ -108,13 +108,13 @@ fn push_face_quads(
 ) {
     match face.axis() {
         0 => masks.for_each_plane(occupancy, border, face, |x, plane| {
-            merge_plane(plane, |y, z, w, h| quads.push(Quad::new([x, y, z], face, w, h)));
+            merge_plane(plane, quads, |y, z, w, h| Quad::new([x, y, z], face, w, h));
         }),
         1 => masks.for_each_plane(occupancy, border, face, |y, plane| {
-            merge_plane(plane, |x, z, w, h| quads.push(Quad::new([x, y, z], face, w, h)));
+            merge_plane(plane, quads, |x, z, w, h| Quad::new([x, y, z], face, w, h));
         }),
         _ => masks.for_each_plane(occupancy, border, face, |z, plane| {
-            merge_plane(plane, |x, y, w, h| quads.push(Quad::new([x, y, z], face, w, h)));
+            merge_plane(plane, quads, |x, y, w, h| Quad::new([x, y, z], face, w, h));
         }),
     }
 }
