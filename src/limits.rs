@@ -35,7 +35,8 @@ pub const PREPURGE: usize = 32;
 /// Failures after which a region is in error (the reference system's MAX_RETRY).
 pub const RETRIES_MAX: u32 = 3;
 
-/// Time allowed to one request, in milliseconds (the reference system's time-out).
+/// Time allowed to the first byte of an answer, and to a body that does not move, in milliseconds (the reference
+/// system's time-out).
 pub const TIMEOUT_MILLIS: u64 = 8_000;
 
 /// Network tasks of priority above zero that run at once.
@@ -47,6 +48,28 @@ pub const TASKS_LOW: usize = 1;
 /// Largest atlas file that is read, in bytes. The worst case (random voxels in random colours) is the raw image and
 /// its deflate framing, a little above 64 MiB.
 pub const ATLAS_FILE_BYTES_MAX: usize = 80 << 20;
+
+/// The version of the atlas format that is read and written.
+pub const ATLAS_FORMAT: u32 = 1;
+
+/// What a tileset's base is a multiple of, in z17 voxels: one voxel of the coarsest zoom (z12), so that all zooms share
+/// its height.
+pub const BASE_STEP_VOXELS: i32 = 32;
+
+/// Largest tileset document that is read, in bytes: availability included, every tile of a country fits.
+pub const TILESET_BYTES_MAX: usize = 16 << 20;
+
+/// Largest availability bitmap that is written for a zoom, in bytes: a rectangle of 2,896 tiles squared, 700 km across.
+pub const AVAILABILITY_BITMAP_BYTES_MAX: usize = 1 << 20;
+
+/// Time allowed to one request in all, in milliseconds: a tile on a slow line must still arrive.
+pub const TIMEOUT_TOTAL_MILLIS: u64 = 60_000;
+
+/// Rate below which a body counts as not moving, in bytes a second.
+pub const PROGRESS_BYTES_PER_SEC: u64 = 1_024;
+
+/// Longest wait that a server's Retry-After is granted, in milliseconds.
+pub const RETRY_AFTER_MILLIS_MAX: u64 = 60_000;
 
 /// Regions on screen at most: one zoom for now, the pyramid multiplies it.
 pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM;
@@ -72,5 +95,6 @@ const _: () = {
     assert!(REGION_VOXELS.is_multiple_of(BRICK_VOXELS), "bricks tile a region");
     assert!(ATLAS_PIXELS.is_multiple_of(STRIP_ROWS), "strips tile an atlas");
     assert!(STRIP_ROWS == BRICK_PIXELS, "a strip is one row of bricks");
+    assert!(TIMEOUT_TOTAL_MILLIS >= TIMEOUT_MILLIS, "a request may use its first wait to the end");
     assert!(ATLAS_FILE_BYTES_MAX > REGION_VOLUME * 4 + ATLAS_PIXELS as usize, "the worst atlas can be read");
 };
