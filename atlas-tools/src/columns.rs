@@ -16,8 +16,9 @@ use crate::buildings::Neighbourhood;
 use crate::input::{Feature, SOURCE_EXTENT};
 use crate::raster::{Raster, Window, columns};
 
-/// Columns round the tile that are known too: half the widest street, and what facades look at.
-pub const APRON: usize = 16;
+/// Columns round the tile that are known too: what decides whether ground is a street or open land (see
+/// [`crate::ground`]) lies no farther away.
+pub const APRON: usize = 32;
 
 /// Columns along an edge, aprons included.
 pub const SIDE: usize = REGION_VOXELS as usize + 2 * APRON;
@@ -29,7 +30,7 @@ pub const NO_BUILDING: u32 = u32::MAX;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[repr(u8)]
 pub enum Surface {
-    /// Nothing is known: its look follows from the distance to the next building.
+    /// Nothing is known: its look follows from the space between the buildings.
     #[default]
     Unknown,
     /// A carriageway.
@@ -63,7 +64,7 @@ impl Columns {
         Self { tops: vec![0; n], buildings: vec![NO_BUILDING; n], surfaces: vec![Surface::Unknown; n] }
     }
 
-    /// Voxels above the ground's surface at a column, 0 where the ground is open; coordinates -16..272 from the tile's
+    /// Voxels above the ground's surface at a column, 0 where the ground is open; coordinates -32..288 from the tile's
     /// north-west corner.
     ///
     /// # Panics

@@ -103,7 +103,7 @@ impl Bounds {
     }
 
     /// The grid cells that it reaches, or none where they are more than [`CELLS_MAX`].
-    fn cells(&self) -> Option<impl Iterator<Item = [i64; 2]>> {
+    fn cells(&self) -> Option<impl Iterator<Item = [i64; 2]> + use<>> {
         let [low, high] = [self.low, self.high].map(|point| point.map(|value| value.div_euclid(CELL_UNITS)));
         let n = (high[0] - low[0] + 1).saturating_mul(high[1] - low[1] + 1);
         (n <= CELLS_MAX).then(|| (low[1]..=high[1]).flat_map(move |y| (low[0]..=high[0]).map(move |x| [x, y])))
@@ -119,7 +119,7 @@ pub fn join_touching(polygons: &[Owned<'_>], groups: &mut Groups) {
 fn join_boundaries(polygons: &[Owned<'_>], groups: &mut Groups) {
     let mut cells: FxHashMap<[i64; 2], Vec<(u32, Edge)>> = FxHashMap::default();
     let mut long: Vec<(u32, Edge)> = Vec::new();
-    let mut join = |groups: &mut Groups, (a_owner, a): (u32, Edge), (b_owner, b): (u32, Edge)| {
+    let join = |groups: &mut Groups, (a_owner, a): (u32, Edge), (b_owner, b): (u32, Edge)| {
         // Bounds first: most pairs of a cell do not even come near each other.
         if a.bounds().meets(&b.bounds()) && groups.find(a_owner) != groups.find(b_owner) && a.meets(&b) {
             groups.union(a_owner, b_owner);

@@ -1,13 +1,14 @@
 //! The plan of a tile to its regions: which voxels there are, and their inks.
 //!
-//! Receives [`Columns`] and the looks of the buildings, yields one [`Region`] a layer, from the ground up. Only what can
+//! Receives [`Columns`] and the looks of the buildings, yields one [`Region`] a layer. Only what can
 //! be seen is painted with care: the inside of the ground and of a building is one ink each, which compresses to
 //! nothing. It knows no files.
 
 use voxatlas::limits::REGION_VOXELS;
 use voxatlas::voxel::{ColourDepth, Occupancy, Region};
 
-use crate::columns::{APRON, Columns, SIDE};
+use crate::columns::Columns;
+use crate::ground::Spaces;
 use crate::look::{self, Ground, Ink, PALETTE, RoofPoint, Style, WallPoint};
 
 /// World y of the floor of layer 0, in voxels above the datum, where the source has no terrain.
@@ -52,18 +53,6 @@ const STEP: u32 = 2;
 /// Distance within which another building makes a party wall, in voxels.
 const PARTY: i32 = 2;
 
-/// The voxels of a scene, one region a layer from layer 0 up; none where there is nothing at all. Columns above
-/// [`TOP_MAX`] must have been clipped.
-pub fn voxelise(scene: &Scene<'_>) -> Vec<Region> {
-    let top_max = scene.columns.top_max();
-    if top_max == 0 && !scene.has_ground {
-        return Vec::new();
-    }
-    let painter = Painter::new(*scene);
-    let n_layers = (GROUND_TOP + top_max).div_ceil(REGION_VOXELS).max(1);
-    (0..n_layers).map(|layer| painter.region(layer)).collect()
-}
-
 /// What is worth knowing of a column before its voxels are painted.
 #[derive(Debug, Clone, Copy)]
 struct Facing {
@@ -80,7 +69,9 @@ struct Facing {
     party_top: u32,
 }
 
-struct Painter<'a> {
+/// Makes the regions of a scene, one at a time: a region is a few MiB.
+#[derive(Debug)]
+pub struct Voxeliser<'a> {
     scene: Scene<'a>,
     /// By column of the tile, x + 256 * z.
     facings: Vec<Option<Facing>>,
@@ -89,19 +80,26 @@ struct Painter<'a> {
 
 const EDGE: i32 = REGION_VOXELS as i32;
 
-impl<'a> Painter<'a> {
-    fn new(scene: Scene<'a>) -> Self {
-        let walls = wall_distances(scene.columns);
+impl<'a> Voxeliser<'a> {
+    /// Looks at a scene. Columns above [`TOP_MAX`] must have been clipped.
+    pub fn new(scene: Scene<'a>) -> Self {
+        let spaces = Spaces::new(scene.columns);
         let cells = || (0..EDGE).flat_map(|z| (0..EDGE).map(move |x| (x, z)));
-        let ground = cells().map(|(x, z)| {
-            let distance = walls[(x + APRON as i32) as usize + SIDE * (z + APRON as i32) as usize];
-            look::ground(scene.columns.surface(x, z), f64::from(distance).sqrt() * scene.voxel_m)
-        });
+        let ground = cells().map(|(x, z)| look::ground(scene.columns.surface(x, z), spaces.at(x, z)));
         let facings = cells().map(|(x, z)| Some(facing(&scene, x, z, scene.columns.building(x, z)?)));
         Self { scene, facings: facings.collect(), ground: ground.collect() }
     }
 
-    fn region(&self, layer: u32) -> Region {
+    /// Layers that hold a voxel, from layer 0 up; 0 where there is nothing at all.
+    pub fn n_layers(&self) -> u32 {
+        match self.scene.columns.top_max() {
+            0 if !self.scene.has_ground => 0,
+            top_max => (GROUND_TOP + top_max).div_ceil(REGION_VOXELS),
+        }
+    }
+
+    /// The region of a layer.
+    pub fn region(&self, layer: u32) -> Region {
         let floor = layer * REGION_VOXELS;
         let mut occupancy = Occupancy::empty();
         for z in 0..REGION_VOXELS {
@@ -208,39 +206,6 @@ fn party_top(columns: &Columns, [x, z]: [i32; 2], out: [f64; 2], building: usize
         .max()
         .unwrap_or(0)
 }
-
-/// The square of the distance from each column to the nearest building, in voxels; [`FAR`] beyond the apron's width.
-fn wall_distances(columns: &Columns) -> Vec<u32> {
-    let reach = APRON as i32;
-    let at = |x: i32, z: i32| columns.top(x - reach, z - reach) > 0;
-    let side = SIDE as i32;
-    // First along z, then the best of a row: exact, since a square is least where both parts are.
-    let mut along_z = vec![reach; SIDE * SIDE];
-    for x in 0..side {
-        let mut since = reach;
-        for z in (0..side).chain((0..side).rev()) {
-            since = if at(x, z) { 0 } else { (since + 1).min(reach) };
-            // The second pass starts with what the first one ended: the southernmost column is visited twice.
-            let cell = &mut along_z[(x + side * z) as usize];
-            since = since.min(*cell);
-            *cell = since;
-        }
-    }
-    let mut squares = vec![FAR; SIDE * SIDE];
-    for z in 0..side {
-        for x in 0..side {
-            let nearest = (-reach..=reach)
-                .filter(|dx| (0..side).contains(&(x + dx)))
-                .map(|dx| (dx * dx + along_z[(x + dx + side * z) as usize].pow(2)) as u32)
-                .min();
-            squares[(x + side * z) as usize] = nearest.unwrap_or(FAR).min(FAR);
-        }
-    }
-    squares
-}
-
-/// Farther from a building than the apron is wide, squared.
-const FAR: u32 = (APRON * APRON) as u32;
 
 #[cfg(test)]
 #[path = "voxelise_tests.rs"]

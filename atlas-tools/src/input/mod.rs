@@ -149,6 +149,11 @@ pub trait Input: Send + Sync {
     /// The tiles that hold anything, each once, in any order.
     fn tiles(&self) -> Vec<TileCoord>;
 
+    /// The tiles of a row that hold anything, each once, in any order.
+    fn row(&self, y: u32) -> Vec<TileCoord> {
+        self.tiles().into_iter().filter(|tile| tile.y() == y).collect()
+    }
+
     /// Reads the features of a tile; a tile that does not exist holds none.
     ///
     /// # Errors

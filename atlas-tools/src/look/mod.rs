@@ -19,6 +19,7 @@ pub use palette::{Ground, Ink, Mast, PALETTE, Roof, Wall};
 use palette::{CURTAIN, MASONRY, N_FLAT, N_PLASTER, N_TILE, N_TILED, ROOFS};
 
 use crate::columns::Surface;
+use crate::ground::Space;
 use crate::input::mix;
 
 /// Height of a floor, in metres.
@@ -26,6 +27,9 @@ pub const FLOOR_M: f64 = 3.0;
 
 /// Height above which a slender structure is painted as a mast, in metres.
 const MAST_M: f64 = 120.0;
+
+/// Width of the pavement along walls, in voxels, and one.
+const PAVEMENT_VOXELS: u32 = 3;
 
 /// What a building's look is decided by.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -300,15 +304,15 @@ fn masonry(height_m: f64, dice: &mut Dice) -> usize {
     }
 }
 
-/// The ink of the ground's surface, `wall_m` metres from the nearest building (infinite where none is near).
-pub fn ground(surface: Surface, wall_m: f64) -> Ink {
+/// The ink of the ground's surface. Where nothing is known of it, the space between the buildings decides: narrow gaps
+/// are streets, wide ones open land, with a pavement along every wall.
+pub fn ground(surface: Surface, space: Space) -> Ink {
     Ink::ground(match surface {
-        Surface::Unknown => match wall_m {
-            ..2.3 => Ground::Pavement,
-            ..5.2 => Ground::Street,
-            ..11.5 => Ground::Lane,
-            ..14.5 => Ground::Open,
-            _ => Ground::OpenWide,
+        Surface::Unknown => match space {
+            Space { wall_voxels: ..PAVEMENT_VOXELS, .. } => Ground::Pavement,
+            Space { is_open: true, .. } => Ground::Open,
+            Space { is_wide: true, .. } => Ground::Lane,
+            _ => Ground::Street,
         },
         Surface::Street => Ground::Street,
         Surface::Marking => Ground::Marking,

@@ -51,10 +51,10 @@ pub enum Ground {
     Street = 2,
     /// The middle of a wide street.
     Lane = 3,
-    /// Wide open ground.
+    /// Wide open ground: a square, a park, rails, water, nobody knows.
     Open = 4,
-    /// Wider still.
-    OpenWide = 5,
+    /// Soil, in beds and under trees.
+    Soil = 5,
     /// A marking on a street.
     Marking = 6,
     /// A path in a park.
@@ -165,11 +165,11 @@ pub(super) const N_TILED: usize = 7;
 
 const GROUND: [Colour; 16] = [
     [128, 120, 110],
-    [178, 176, 170],
-    [140, 142, 144],
-    [132, 134, 137],
-    [168, 170, 160],
-    [170, 175, 158],
+    [172, 170, 165],
+    [136, 138, 141],
+    [126, 129, 133],
+    [162, 172, 142],
+    [142, 126, 102],
     [206, 204, 196],
     [196, 186, 166],
     [136, 156, 104],
