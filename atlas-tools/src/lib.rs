@@ -20,9 +20,8 @@ pub mod raster;
 pub mod look;
 pub mod voxelise;
 
+pub mod demo;
 pub mod encode;
-
-
 
 pub mod interrupt;
 pub mod outcome;

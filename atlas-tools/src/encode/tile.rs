@@ -48,7 +48,7 @@ pub(super) struct TileMaker<'a> {
 }
 
 /// The name of a region's file in a tileset.
-pub(super) fn file_name(tile: TileCoord, layer: u32) -> String {
+pub(crate) fn file_name(tile: TileCoord, layer: u32) -> String {
     if layer == 0 { format!("{tile}.png") } else { format!("{tile}.l{layer}.png") }
 }
 
@@ -74,8 +74,7 @@ impl TileMaker<'_> {
         let voxel_m = tile.metres_per_voxel();
         let scene = Scene { columns: &columns, buildings: &buildings, voxel_m, has_ground: self.has_ground };
         let voxeliser = Voxeliser::new(scene);
-        let mut report =
-            TileReport { tile, files: Vec::new(), clipped, has_buildings: columns.top_max() > 0 };
+        let mut report = TileReport { tile, files: Vec::new(), clipped, has_buildings: columns.top_max() > 0 };
         for layer in 0..N_LAYERS {
             // What an earlier run left in a layer that is empty now would be shown.
             if layer >= voxeliser.n_layers() {
@@ -93,11 +92,7 @@ impl TileMaker<'_> {
             };
             let bytes = atlas::encode(&region, &metadata);
             self.out.write(&file_name(tile, layer), &bytes)?;
-            report.files.push(FileReport {
-                layer,
-                voxels: region.occupancy.count(),
-                size_bytes: bytes.len() as u64,
-            });
+            report.files.push(FileReport { layer, voxels: region.occupancy.count(), size_bytes: bytes.len() as u64 });
         }
         Ok(report)
     }
