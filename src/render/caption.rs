@@ -134,10 +134,8 @@ mod tests {
         let (w, h) = (640, 360);
         let mut rgba = picture(w, h);
         draw_caption(&mut rgba, w, h, "Project PLATEAU (CC BY 4.0)");
-        let changed: Vec<(u32, u32)> = (0..w * h)
-            .filter(|&i| rgba[(i * 4) as usize..][..4] != [200; 4])
-            .map(|i| (i % w, i / w))
-            .collect();
+        let changed: Vec<(u32, u32)> =
+            (0..w * h).filter(|&i| rgba[(i * 4) as usize..][..4] != [200; 4]).map(|i| (i % w, i / w)).collect();
         assert!(changed.contains(&(w - 1, h - 1)), "the plate reaches the corner");
         assert!(changed.iter().all(|&(x, y)| x > w / 2 && y > h * 9 / 10), "it stays small");
         assert!(rgba.chunks(4).any(|p| p[0] > 225), "there is ink on it");

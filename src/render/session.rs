@@ -10,10 +10,10 @@ use std::collections::BTreeMap;
 use std::io;
 use std::time::{Duration, Instant};
 
+use crate::atlas::{Availability, Presence};
 use crate::geo::RegionKey;
 use crate::gpu::{FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture, Renderer};
 use crate::loader::{Loader, LoaderConfig};
-use crate::atlas::{Availability, Presence};
 use crate::source::Source;
 use crate::stream::{Level, Progress, Scene, SceneConfig};
 use crate::view::{Interest, TilesetGrid, View, eased_reach};
