@@ -39,3 +39,6 @@ pub mod physics;
 
 #[cfg(feature = "net")]
 pub mod source;
+
+#[cfg(feature = "net")]
+pub mod loader;

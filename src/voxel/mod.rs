@@ -5,16 +5,11 @@
 
 mod colour;
 mod occupancy;
+mod region;
+#[cfg(test)]
+mod tests;
 
-pub(crate) use colour::texel_along;
 pub use colour::{BrickColours, Colour, ColourDepth, Colours, texel_in_brick};
+pub(crate) use colour::{StripColours, texel_along};
 pub use occupancy::{BrickMask, Occupancy};
-
-/// A decoded region: 256^3 voxels, occupied where the atlas has alpha, and their colours.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Region {
-    /// Which voxels are occupied.
-    pub occupancy: Occupancy,
-    /// The colour of every occupied voxel.
-    pub colours: Colours,
-}
+pub use region::Region;

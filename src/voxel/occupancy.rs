@@ -88,6 +88,36 @@ impl Occupancy {
         self.words.iter().all(|&word| word == 0)
     }
 
+    /// The 256 rows of a brick, 16 voxels along +x each, x lowest bit first: row y % 16 + 16 * (z % 16).
+    ///
+    /// # Panics
+    ///
+    /// A brick coordinate is 16 or more.
+    pub fn brick_rows(&self, bx: u32, by: u32, bz: u32) -> [u16; 256] {
+        assert!(bx < REGION_BRICKS && by < REGION_BRICKS && bz < REGION_BRICKS);
+        let (word_idx, shift) = (bx as usize / 4, 16 * (bx % 4));
+        std::array::from_fn(|row_idx| {
+            let (y, z) = (by * 16 + row_idx as u32 % 16, bz * 16 + row_idx as u32 / 16);
+            (self.row(y, z)[word_idx] >> shift) as u16
+        })
+    }
+
+    /// Occupies the voxels of a brick that the rows name, and clears the others.
+    ///
+    /// # Panics
+    ///
+    /// A brick coordinate is 16 or more.
+    pub fn set_brick_rows(&mut self, bx: u32, by: u32, bz: u32, brick_rows: &[u16; 256]) {
+        assert!(bx < REGION_BRICKS && by < REGION_BRICKS && bz < REGION_BRICKS);
+        let (word_idx, shift) = (bx as usize / 4, 16 * (bx % 4));
+        for (dz, plane) in brick_rows.as_chunks::<16>().0.iter().enumerate() {
+            let first = (by * 16 + REGION_VOXELS * (bz * 16 + dz as u32)) as usize;
+            for (row, &bits) in self.rows_mut()[first..][..16].iter_mut().zip(plane) {
+                row[word_idx] = row[word_idx] & !(0xFFFF << shift) | u64::from(bits) << shift;
+            }
+        }
+    }
+
     /// Which bricks hold an occupied voxel.
     pub fn brick_mask(&self) -> BrickMask {
         let mut mask = BrickMask::default();
@@ -131,6 +161,18 @@ impl BrickMask {
     /// Bricks in the set.
     pub fn count(&self) -> u32 {
         self.0.iter().map(|word| word.count_ones()).sum()
+    }
+
+    /// The bricks in the set, [bx, by, bz], bx fastest, then by, then bz.
+    pub fn iter(&self) -> impl Iterator<Item = [u32; 3]> {
+        self.0.iter().enumerate().flat_map(|(word_idx, &word)| {
+            let mut rest = word;
+            std::iter::from_fn(move || {
+                let bit = (rest != 0).then(|| word_idx as u32 * 64 + rest.trailing_zeros())?;
+                rest &= rest - 1;
+                Some([bit % REGION_BRICKS, bit / REGION_BRICKS % REGION_BRICKS, bit / REGION_BRICKS.pow(2)])
+            })
+        })
     }
 
     fn bit(bx: u32, by: u32, bz: u32) -> usize {

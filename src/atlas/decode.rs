@@ -1,0 +1,278 @@
+//! Decoding: from the bytes of a file to a region, in steps that a loader may run on several threads.
+//!
+//! Files in strips, which our encoder writes, take the fast way: 64 steps, each of which inflates 64 rows and takes
+//! their voxels while they are hot. Every other file takes the plain way, in one step. A file that turns out to lie
+//! about its strips is decoded the plain way after all: the result never depends on the way.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::atlas::band::StripVoxels;
+use crate::atlas::block::BlockBits;
+use crate::atlas::chunks::SIGNATURE;
+use crate::atlas::metadata::AtlasMetadata;
+use crate::atlas::plain;
+use crate::atlas::png_file::PngFile;
+use crate::atlas::strips::Inflater;
+use crate::atlas::{AtlasError, EncodedAtlas};
+use crate::limits::{ATLAS_FILE_BYTES_MAX, N_STRIPS};
+use crate::voxel::{ColourDepth, Colours, Occupancy, Region};
+
+/// Decodes a whole file, on this thread.
+///
+/// ```
+/// use voxatlas::atlas::{self, AtlasError, EncodedAtlas};
+///
+/// let page = EncodedAtlas::new(*b"<!DOCTYPE html><title>404</title>");
+/// assert!(matches!(atlas::decode(&page), Err(AtlasError::NotAnImage { .. })));
+/// ```
+///
+/// # Errors
+///
+/// The file is no PNG or WebP of 4096 x 4096 pixels and at most 8 bits a channel, or not a sound one.
+pub fn decode(atlas: &EncodedAtlas) -> Result<Region, AtlasError> {
+    let decoder = Decoder::new(atlas.bytes())?;
+    let mut scratch = Scratch::new();
+    // Lazily: a file that lies about its strips is noticed at the first of them.
+    let strips = (0..decoder.n_steps()).map(|step| decoder.decode_strip(step, &mut scratch));
+    decoder.try_assemble(strips)
+}
+
+/// A file ready to be decoded in steps.
+///
+/// A loader with a thread pool runs the steps in parallel, each thread with its own [`Scratch`], and assembles what
+/// they yield:
+///
+/// ```
+/// # use voxatlas::{atlas::{encode, AtlasError, AtlasMetadata, Decoder, Scratch}, geo::{RegionKey, TileCoord}, voxel::Region};
+/// # let key = RegionKey::new("17/116415/51623".parse()?, 0);
+/// # let metadata = AtlasMetadata { key, base: -32, voxel_size_m: 0.97, clipped: 0, credit: String::new() };
+/// # let file = encode(&Region::empty(), &metadata);
+/// let decoder = Decoder::new(&file)?;
+/// let mut scratch = Scratch::new();
+/// let strips: Vec<_> = (0..decoder.n_steps()).map(|step| decoder.decode_strip(step, &mut scratch)).collect::<Result<_, _>>()?;
+/// let region = decoder.assemble(strips)?;
+/// assert!(region.occupancy.is_empty());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Decoder<'a> {
+    kind: Kind<'a>,
+    stop: Option<Arc<AtomicBool>>,
+}
+
+#[derive(Debug)]
+enum Kind<'a> {
+    Png(Box<PngFile<'a>>),
+    Webp(&'a [u8]),
+}
+
+/// Buffers of one thread, reused from step to step and from file to file: about 2 MiB.
+pub struct Scratch {
+    pub(crate) inflater: Inflater,
+    pub(crate) input: Vec<u8>,
+    pub(crate) band: Vec<u8>,
+    /// Always one a block of a strip.
+    pub(crate) masks: Vec<BlockBits>,
+}
+
+/// What one step yields.
+#[derive(Debug)]
+pub struct Strip(Step);
+
+#[derive(Debug)]
+enum Step {
+    /// A strip's voxels.
+    Voxels(usize, Box<StripVoxels>),
+    /// The file is not what it said: it is to be decoded the plain way.
+    Irregular,
+    /// The only step of the plain way.
+    Whole(Box<Region>),
+}
+
+impl<'a> Decoder<'a> {
+    /// Looks at a file's structure; pixels are not touched.
+    ///
+    /// # Errors
+    ///
+    /// The file is no image, has another size, is too deep, animated, truncated, or its structure is unsound.
+    pub fn new(file: &'a [u8]) -> Result<Self, AtlasError> {
+        if file.len() > ATLAS_FILE_BYTES_MAX {
+            return Err(AtlasError::TooLarge { size_bytes: file.len(), limit_bytes: ATLAS_FILE_BYTES_MAX });
+        }
+        let kind = match ImageKind::of(file)? {
+            ImageKind::Png => Kind::Png(Box::new(PngFile::parse(file)?)),
+            ImageKind::Webp => Kind::Webp(file),
+        };
+        Ok(Self { kind, stop: None })
+    }
+
+    /// Lets every step end with [`AtlasError::Aborted`], at the next strip, once the flag is set.
+    pub fn stop_when(mut self, stop: Arc<AtomicBool>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Steps that the file takes: 64 in strips, 1 otherwise.
+    pub fn n_steps(&self) -> usize {
+        match &self.kind {
+            Kind::Png(png) if png.strips.is_ok() => N_STRIPS,
+            Kind::Png(_) | Kind::Webp(_) => 1,
+        }
+    }
+
+    /// What the file says of itself; `None` where it says nothing, or nothing that can be read.
+    pub fn metadata(&self) -> Option<AtlasMetadata> {
+        match &self.kind {
+            Kind::Png(png) => AtlasMetadata::from_chunk(png.metadata.as_ref()?).ok(),
+            Kind::Webp(_) => None,
+        }
+    }
+
+    /// Runs one step. Steps may run in any order, on any thread, several at once.
+    ///
+    /// # Errors
+    ///
+    /// The pixels are unsound, or the stop flag is set.
+    ///
+    /// # Panics
+    ///
+    /// The step is not below [`Decoder::n_steps`].
+    pub fn decode_strip(&self, step: usize, scratch: &mut Scratch) -> Result<Strip, AtlasError> {
+        assert!(step < self.n_steps(), "step {step} of {}", self.n_steps());
+        self.check_stop()?;
+        Ok(Strip(match &self.kind {
+            Kind::Png(png) => match &png.strips {
+                Ok(strips) => match strips.decode(step, scratch)? {
+                    Some(voxels) => Step::Voxels(step, Box::new(voxels)),
+                    None => Step::Irregular,
+                },
+                Err(_) => Step::Whole(Box::new(self.decode_plain(scratch)?)),
+            },
+            Kind::Webp(_) => Step::Whole(Box::new(self.decode_plain(scratch)?)),
+        }))
+    }
+
+    /// Puts the strips of all steps together, in any order. A file that lied about its strips is decoded the plain way
+    /// here.
+    ///
+    /// # Errors
+    ///
+    /// The plain way was needed, and the pixels are unsound or the stop flag is set.
+    ///
+    /// # Panics
+    ///
+    /// A step's strip is missing.
+    pub fn assemble(&self, strips: impl IntoIterator<Item = Strip>) -> Result<Region, AtlasError> {
+        self.try_assemble(strips.into_iter().map(Ok))
+    }
+
+    fn try_assemble(&self, strips: impl Iterator<Item = Result<Strip, AtlasError>>) -> Result<Region, AtlasError> {
+        let mut region = self.air();
+        let mut n_strips = 0;
+        for strip in strips {
+            match strip?.0 {
+                Step::Voxels(strip_idx, voxels) => add_strip(&mut region, strip_idx, *voxels),
+                Step::Irregular => return self.decode_plain(&mut Scratch::new()),
+                Step::Whole(whole) => return Ok(*whole),
+            }
+            n_strips += 1;
+        }
+        assert_eq!(n_strips, self.n_steps(), "strips of a file");
+        Ok(region)
+    }
+
+    fn decode_plain(&self, scratch: &mut Scratch) -> Result<Region, AtlasError> {
+        let mut region = self.air();
+        let mut sink = |strip_idx, voxels| {
+            add_strip(&mut region, strip_idx, voxels);
+            self.check_stop()
+        };
+        match &self.kind {
+            Kind::Png(png) => plain::decode_png(png, scratch, &mut sink)?,
+            Kind::Webp(file) => plain::decode_webp(file, scratch, &mut sink)?,
+        }
+        Ok(region)
+    }
+
+    fn air(&self) -> Region {
+        let depth = match &self.kind {
+            Kind::Png(png) => png.depth.clone(),
+            Kind::Webp(_) => ColourDepth::Direct,
+        };
+        Region { occupancy: Occupancy::empty(), colours: Colours::new(depth) }
+    }
+
+    fn check_stop(&self) -> Result<(), AtlasError> {
+        match &self.stop {
+            Some(stop) if stop.load(Ordering::Relaxed) => Err(AtlasError::Aborted),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Scratch {
+    /// Empty buffers.
+    pub fn new() -> Self {
+        Self { inflater: Inflater::new(), input: Vec::new(), band: Vec::new(), masks: vec![[0; 64]; 64] }
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scratch").field("band_bytes", &self.band.capacity()).finish_non_exhaustive()
+    }
+}
+
+/// The kinds of file that can be an atlas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ImageKind {
+    /// Portable Network Graphics.
+    Png,
+    /// WebP, lossless or lossy.
+    Webp,
+}
+
+impl ImageKind {
+    /// Tells by a file's first bytes.
+    pub(crate) fn of(file: &[u8]) -> Result<Self, AtlasError> {
+        if file.is_empty() {
+            return Err(AtlasError::Empty);
+        }
+        if file.starts_with(&SIGNATURE) {
+            return Ok(Self::Png);
+        }
+        if file.starts_with(b"RIFF") && file.get(8..12).is_some_and(|form| form == b"WEBP") {
+            return Ok(Self::Webp);
+        }
+        // A file cut inside its signature is truncated, nothing else.
+        if SIGNATURE.starts_with(file) || b"RIFF".starts_with(file) {
+            return Err(AtlasError::Truncated {
+                at_byte: file.len(),
+                expected: "the rest of the signature".to_owned(),
+            });
+        }
+        Err(AtlasError::NotAnImage { begins_with: quote(file) })
+    }
+}
+
+/// The first bytes, as text where they are text.
+fn quote(file: &[u8]) -> String {
+    let start = &file[..file.len().min(32)];
+    if start.iter().all(|&byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+        let line = start.trim_ascii_start().split(u8::is_ascii_control).next().unwrap_or_default();
+        return format!("\"{}\"", String::from_utf8_lossy(line));
+    }
+    start[..start.len().min(8)].iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ")
+}
+
+fn add_strip(region: &mut Region, strip_idx: usize, voxels: StripVoxels) {
+    voxels.occupy(strip_idx, &mut region.occupancy);
+    region.colours.set_strip(strip_idx, voxels.colours);
+}

@@ -1,0 +1,146 @@
+//! The plain way: any PNG and WebP, row by row, through the decoders that everybody uses.
+//!
+//! Owns the conversion of every kind of row to the two kinds of band. It is the fallback of the strips and must show the
+//! same voxels; of a PNG that is not interlaced no more than 64 rows exist at a time.
+
+use std::io::Cursor;
+
+use image_webp::WebPDecoder;
+
+use crate::atlas::AtlasError;
+use crate::atlas::band::{BandFormat, StripVoxels, strip_from_band};
+use crate::atlas::chunks::{ColourType, Header};
+use crate::atlas::decode::Scratch;
+use crate::atlas::png_file::{PngFile, Transparency};
+use crate::limits::{ATLAS_PIXELS, N_STRIPS, STRIP_ROWS};
+
+/// What the PNG decoder may allocate for chunks that nobody asked for, in bytes.
+const PNG_LIMIT_BYTES: usize = 8 << 20;
+
+/// What the WebP decoder may allocate at once, in bytes: the image.
+const WEBP_LIMIT_BYTES: usize = 4 * (ATLAS_PIXELS as usize).pow(2);
+
+/// Takes the strips of an image, in order; an error stops the decoding.
+pub(crate) type Sink<'s> = &'s mut dyn FnMut(usize, StripVoxels) -> Result<(), AtlasError>;
+
+/// Decodes a PNG, strip by strip.
+pub(crate) fn decode_png(png: &PngFile<'_>, scratch: &mut Scratch, sink: Sink<'_>) -> Result<(), AtlasError> {
+    png.check_idat_crcs()?;
+    let mut decoder = png::Decoder::new_with_limits(Cursor::new(png.file), png::Limits { bytes: PNG_LIMIT_BYTES });
+    decoder.set_ignore_text_chunk(true);
+    decoder.set_ignore_iccp_chunk(true);
+    // The CRCs have been checked, with better words.
+    decoder.ignore_checksums(true);
+    let mut reader = decoder.read_info().map_err(|error| png_error(&error))?;
+    if png.header.is_interlaced {
+        // The seven passes meet only in the whole image: the one case in which it exists.
+        let mut image = vec![0; reader.output_buffer_size().unwrap_or(0)];
+        let info = reader.next_frame(&mut image).map_err(|error| png_error(&error))?;
+        let mut rows = image.chunks_exact(info.line_size);
+        return fill_bands(&png.format, scratch, sink, |row| {
+            let raw = rows.next().ok_or_else(|| png_error(&"the image ends early"))?;
+            convert_row(png, raw, row)
+        });
+    }
+    fill_bands(&png.format, scratch, sink, |row| {
+        let raw =
+            reader.next_row().map_err(|error| png_error(&error))?.ok_or_else(|| png_error(&"the image ends early"))?;
+        convert_row(png, raw.data(), row)
+    })
+}
+
+/// Decodes a WebP, strip by strip once the decoder has the whole image.
+pub(crate) fn decode_webp(file: &[u8], scratch: &mut Scratch, sink: Sink<'_>) -> Result<(), AtlasError> {
+    let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(|error| webp_error(&error))?;
+    let (width, height) = decoder.dimensions();
+    if (width, height) != (ATLAS_PIXELS, ATLAS_PIXELS) {
+        return Err(AtlasError::WrongSize { width, height });
+    }
+    if decoder.is_animated() {
+        return Err(AtlasError::Animated);
+    }
+    decoder.set_memory_limit(WEBP_LIMIT_BYTES);
+    let has_alpha = decoder.has_alpha();
+    let pixel_bytes = if has_alpha { 4 } else { 3 };
+    let mut image = vec![0; pixel_bytes * (ATLAS_PIXELS as usize).pow(2)];
+    decoder.read_image(&mut image).map_err(|error| webp_error(&error))?;
+    let mut rows = image.chunks_exact(pixel_bytes * ATLAS_PIXELS as usize);
+    fill_bands(&BandFormat::Rgba, scratch, sink, |row| {
+        let raw = rows.next().ok_or_else(|| webp_error(&"the image ends early"))?;
+        if has_alpha {
+            row.copy_from_slice(raw);
+        } else {
+            rgba_from_rgb(raw, row, Transparency::None);
+        }
+        Ok(())
+    })
+}
+
+/// Fills band after band with rows and hands their voxels on.
+fn fill_bands(
+    format: &BandFormat,
+    scratch: &mut Scratch,
+    sink: Sink<'_>,
+    mut next_row: impl FnMut(&mut [u8]) -> Result<(), AtlasError>,
+) -> Result<(), AtlasError> {
+    let Scratch { band, masks, .. } = scratch;
+    band.resize(format.strip_bytes(), 0);
+    for strip_idx in 0..N_STRIPS {
+        for row in band.chunks_exact_mut(format.row_bytes()).take(STRIP_ROWS as usize) {
+            next_row(&mut row[1..])?;
+        }
+        sink(strip_idx, strip_from_band(&band[..format.strip_bytes()], format, masks))?;
+    }
+    Ok(())
+}
+
+/// Brings a row to what its band holds: palette indices of 8 bits, or RGBA.
+fn convert_row(png: &PngFile<'_>, raw: &[u8], row: &mut [u8]) -> Result<(), AtlasError> {
+    let Header { bit_depth, colour_type, .. } = png.header;
+    let (n_pixels, n_bits) = (ATLAS_PIXELS as usize, usize::from(bit_depth));
+    let n_channels = match colour_type {
+        ColourType::Grey | ColourType::Indexed => 1,
+        ColourType::GreyAlpha => 2,
+        ColourType::Rgb => 3,
+        ColourType::Rgba => 4,
+    };
+    if raw.len() != n_pixels * n_channels * n_bits / 8 {
+        return Err(png_error(&format_args!("a row has {} bytes", raw.len())));
+    }
+    match colour_type {
+        ColourType::Grey | ColourType::Indexed if n_bits < 8 => unpack_indices(raw, row, n_bits),
+        ColourType::Grey | ColourType::Indexed | ColourType::Rgba => row.copy_from_slice(raw),
+        ColourType::GreyAlpha => {
+            for (&[grey, alpha], pixel) in raw.as_chunks().0.iter().zip(row.as_chunks_mut().0) {
+                *pixel = [grey, grey, grey, alpha];
+            }
+        }
+        ColourType::Rgb => rgba_from_rgb(raw, row, png.transparency),
+    }
+    Ok(())
+}
+
+/// Spreads samples of 1, 2 or 4 bits, the leftmost pixel in the highest bits.
+fn unpack_indices(raw: &[u8], row: &mut [u8], n_bits: usize) {
+    for (&byte, samples) in raw.iter().zip(row.chunks_exact_mut(8 / n_bits)) {
+        for (i, sample) in samples.iter_mut().enumerate() {
+            *sample = byte << (i * n_bits) >> (8 - n_bits);
+        }
+    }
+}
+
+/// Colours without alpha are all occupied, but for the one that a tRNS chunk names.
+fn rgba_from_rgb(raw: &[u8], row: &mut [u8], transparency: Transparency) {
+    for (&[r, g, b], pixel) in raw.as_chunks().0.iter().zip(row.as_chunks_mut().0) {
+        let is_air = transparency == Transparency::Key([r, g, b]);
+        *pixel = [r, g, b, if is_air { 0 } else { 255 }];
+    }
+}
+
+fn png_error(error: &impl ToString) -> AtlasError {
+    AtlasError::Png { what: error.to_string() }
+}
+
+fn webp_error(error: &impl ToString) -> AtlasError {
+    AtlasError::Webp { what: error.to_string() }
+}
