@@ -42,3 +42,6 @@ pub mod source;
 
 #[cfg(feature = "net")]
 pub mod loader;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;

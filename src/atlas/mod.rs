@@ -9,11 +9,10 @@
 //!                              +------> plain -------+                    every other PNG, and WebP
 //! ```
 
+mod availability;
 mod encoded;
 mod error;
 mod morton;
-
-mod availability;
 mod template;
 mod tileset;
 

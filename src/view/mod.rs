@@ -4,5 +4,7 @@
 //! ordered set of region keys; it does not know what is loaded.
 
 mod camera;
+mod interest;
 
 pub use camera::{Pose, View};
+pub use interest::Interest;
