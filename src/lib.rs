@@ -45,3 +45,6 @@ pub mod loader;
 
 #[cfg(feature = "gpu")]
 pub mod gpu;
+
+#[cfg(all(feature = "net", feature = "gpu"))]
+pub mod render;

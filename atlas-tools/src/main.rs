@@ -1,34 +1,42 @@
 //! `atlas-tools`: makes, inspects, checks and serves voxatlas tilesets.
-
-mod serve;
+//!
+//! Exit codes: 0 done, 1 done with findings or failed tiles, 2 wrong usage or nothing done.
 
 use std::process::ExitCode;
 
+use atlas_tools::outcome::{FATAL, Outcome};
+use atlas_tools::{encode, serve};
 use clap::{Parser, Subcommand};
 
-/// Makes, inspects, checks and serves voxatlas tilesets.
+/// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
 #[derive(Debug, Parser)]
-#[command(version)]
-struct Args {
+#[command(version, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 done with findings or failed tiles, 2 wrong usage or nothing done.")]
+struct Cli {
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 enum Command {
+    Encode(encode::EncodeArgs),
     Serve(serve::ServeArgs),
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    let done = match &args.command {
-        Command::Serve(args) => serve::run(args),
-    };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
+    // clap itself exits with 2 where the usage is wrong.
+    match run(Cli::parse().command) {
+        Ok(outcome) => outcome.into(),
         Err(error) => {
-            eprintln!("atlas-tools: {error:#}");
-            ExitCode::from(2)
+            eprintln!("error: {error:#}");
+            ExitCode::from(FATAL)
         }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Encode(args) => encode::run(&args),
+        Command::Serve(args) => serve::run(&args),
     }
 }

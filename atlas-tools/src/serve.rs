@@ -4,7 +4,7 @@
 //! readers take for an empty region.
 
 use std::future::Future;
-use std::io::{self, Write as _};
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -20,9 +20,11 @@ use tower_http::services::ServeDir;
 use voxatlas::atlas::Tileset;
 use voxatlas::limits::TILESET_BYTES_MAX;
 
+use crate::outcome::{Outcome, print};
+
 /// Serve a tileset over HTTP
 #[derive(Debug, clap::Args)]
-pub(crate) struct ServeArgs {
+pub struct ServeArgs {
     /// The tileset's directory, the one with tiles.json in it
     dir: PathBuf,
     /// The port; 0 takes one that is free
@@ -34,17 +36,20 @@ pub(crate) struct ServeArgs {
 }
 
 /// Serves until Ctrl-C.
-pub(crate) fn run(args: &ServeArgs) -> anyhow::Result<()> {
+///
+/// # Errors
+///
+/// The directory is no tileset, or nobody may listen at the address.
+pub fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
         let server = Server::bind(args).await?;
-        // A closed pipe on stdout is no reason not to serve.
-        let _ = writeln!(io::stdout(), "{}", server.greeting());
+        print(&server.greeting())?;
         server.run(ctrl_c()).await
     });
     // A reader that hangs in the middle of a file does not keep us.
     runtime.shutdown_background();
-    result
+    result.map(|()| Outcome::Done)
 }
 
 /// Ends at Ctrl-C; never where the system lets nobody listen for it, and its own way of ending us remains.
@@ -94,7 +99,7 @@ impl Server {
     fn greeting(&self) -> String {
         let name = self.tileset.name.as_deref().unwrap_or("the tileset");
         let (dir, url) = (self.dir.display(), self.url());
-        format!("Serving {name} in {dir} at {url}\n\n    voxatlas view {url}\n\nCtrl-C ends it.")
+        format!("Serving {name} in {dir} at {url}\n\n    voxatlas view {url}\n\nCtrl-C ends it.\n")
     }
 }
 

@@ -12,11 +12,11 @@
 //!
 //!     z faces   rows along x of slab z            the occupancy's rows, and a slab is contiguous
 //!     y faces   rows along x at y, one a slab     the occupancy's rows, 8 KiB apart
-//!     x faces   rows along y at x, one a slab     the rows of the transposed occupancy (x and y swapped), 8 KiB apart
+//!     x faces   rows along y at x, one a slab     slabs with x and y swapped, a word of 64 y after the other
 //! ```
 //!
-//! So x faces are the y faces of the transposed occupancy. Sixteen such planes are gathered at once, since reading one
-//! row a slab for a single plane would put all 256 of them into one set of the L1 cache.
+//! x and y planes are gathered sixteen at once, since reading one row a slab for a single plane would put all 256 of
+//! them into one set of the L1 cache. Most rows along y are air above the roofs, so that x faces are culled by the word.
 
 use crate::limits::REGION_VOXELS;
 use crate::mesh::{BorderPolicy, Face};
@@ -68,12 +68,19 @@ impl MaskPlane {
 pub(super) struct FaceMasks {
     /// All zero between uses.
     planes: Box<[MaskPlane]>,
-    /// Of the occupancy: bit y of element z is set where the row at (y, z) is not empty.
+    /// Bit y of element z is set where the row at (y, z) is not empty.
     live: Box<Plane>,
-    /// The occupancy with x and y swapped: the row at x + 256 * z holds the voxels along +y.
-    transposed: Box<[Row]>,
-    /// Of the transposed occupancy: bit x of element z is set where the row at (x, z) is not empty.
-    transposed_live: Box<Plane>,
+    /// A slab each with x and y swapped.
+    columns: Box<[Columns]>,
+}
+
+/// A slab with x and y swapped.
+#[derive(Debug, Clone)]
+struct Columns {
+    /// Word x of element w holds the voxels at x, from y = 64 w upwards.
+    words: [[u64; SIDE]; 4],
+    /// Bit x of element w is set where word x is not zero.
+    live: [Row; 4],
 }
 
 impl FaceMasks {
@@ -81,8 +88,7 @@ impl FaceMasks {
         Self {
             planes: vec![MaskPlane::EMPTY; PLANES_AT_ONCE].into_boxed_slice(),
             live: Box::new([ROW_EMPTY; SIDE]),
-            transposed: vec![ROW_EMPTY; SIDE * SIDE].into_boxed_slice(),
-            transposed_live: Box::new([ROW_EMPTY; SIDE]),
+            columns: vec![Columns::EMPTY; SIDE].into_boxed_slice(),
         }
     }
 
@@ -90,15 +96,10 @@ impl FaceMasks {
     /// [`for_each_plane`](Self::for_each_plane).
     pub(super) fn prepare(&mut self, occupancy: &Occupancy) {
         let (slabs, _) = occupancy.rows().as_chunks::<SIDE>();
-        let (transposed_slabs, _) = self.transposed.as_chunks_mut::<SIDE>();
-        for (z, (slab, transposed)) in slabs.iter().zip(transposed_slabs).enumerate() {
-            self.live[z] = live_rows(slab);
-            let columns = slab.iter().fold(ROW_EMPTY, |union, row| or(&union, row));
-            // The transposed slab still holds the last region: an empty one is cleared only where that was not empty.
-            if !is_empty(&columns) || !is_empty(&self.transposed_live[z]) {
-                transpose_slab(slab, transposed);
+        for ((slab, live), columns) in slabs.iter().zip(&mut *self.live).zip(&mut self.columns) {
+            for (w, rows) in slab.as_chunks::<64>().0.iter().enumerate() {
+                live[w] = columns.transpose(w, rows);
             }
-            self.transposed_live[z] = columns;
         }
     }
 
@@ -112,20 +113,54 @@ impl FaceMasks {
         face: Face,
         mut each: impl FnMut(u32, &mut MaskPlane),
     ) {
+        let Self { planes, live, columns } = self;
         let outside = border.outside(face);
-        let (rows, live) = match face.axis() {
-            0 => (&*self.transposed, &*self.transposed_live),
-            1 => (occupancy.rows(), &*self.live),
-            _ => return cull_slabs(occupancy.rows(), &self.live, outside, face, &mut self.planes[0], each),
-        };
+        if face.axis() == 2 {
+            return cull_slabs(occupancy.rows(), live, outside, face, &mut planes[0], each);
+        }
         for first in (0..SIDE).step_by(PLANES_AT_ONCE) {
-            cull_across_slabs(rows, live, outside, face, first, &mut self.planes);
-            for (plane, at) in self.planes.iter_mut().zip(first as u32..) {
+            if face.axis() == 0 {
+                cull_columns(columns, outside, face, first, planes);
+            } else {
+                cull_rows(occupancy.rows(), live, outside, face, first, planes);
+            }
+            for (plane, at) in planes.iter_mut().zip(first as u32..) {
                 if !is_empty(&plane.live) {
                     each(at, plane);
                 }
             }
         }
+    }
+}
+
+impl Columns {
+    const EMPTY: Self = Self { words: [[0; SIDE]; 4], live: [ROW_EMPTY; 4] };
+
+    /// Takes up 64 rows, those from y = 64 w, and yields which of them are not empty.
+    fn transpose(&mut self, w: usize, rows: &[Row; 64]) -> u64 {
+        let union = rows.iter().fold(ROW_EMPTY, |union, row| or(&union, row));
+        let was_empty = is_empty(&self.live[w]);
+        self.live[w] = union;
+        if is_empty(&union) {
+            // Mostly air above air of the last region.
+            if !was_empty {
+                self.words[w].fill(0);
+            }
+            return 0;
+        }
+        let common = rows.iter().fold(ROW_FULL, |common, row| and(&common, row));
+        for (x_word, words) in self.words[w].as_chunks_mut::<64>().0.iter_mut().enumerate() {
+            if union[x_word] == common[x_word] {
+                // All rows are alike, as in air, in the ground and between tall walls.
+                for (x, word) in words.iter_mut().enumerate() {
+                    *word = 0u64.wrapping_sub(union[x_word] >> x & 1);
+                }
+            } else {
+                *words = std::array::from_fn(|y| rows[y][x_word]);
+                transpose_block(words);
+            }
+        }
+        rows.iter().enumerate().fold(0, |live, (y, row)| live | u64::from(!is_empty(row)) << y)
     }
 }
 
@@ -149,16 +184,34 @@ fn cull_slabs(
     }
 }
 
-/// y faces, and x faces of the transposed occupancy: the planes `first..` as many as there are, a row a slab.
-fn cull_across_slabs(rows: &[Row], live: &Plane, outside: &Plane, face: Face, first: usize, planes: &mut [MaskPlane]) {
+/// y faces: the planes `first..` as many as there are, a row a slab.
+fn cull_rows(rows: &[Row], live: &Plane, outside: &Plane, face: Face, first: usize, planes: &mut [MaskPlane]) {
     let (slabs, _) = rows.as_chunks::<SIDE>();
     for (z, slab) in slabs.iter().enumerate() {
         let mut live = live[z][first / 64] >> (first % 64) & ((1 << PLANES_AT_ONCE) - 1);
         while live != 0 {
             let k = live.trailing_zeros() as usize;
             live &= live - 1;
-            let next = step(first + k, face).map_or(&outside[z], |at| &slab[at]);
+            let next = step(first + k, face).map_or(&outside[z], |y| &slab[y]);
             planes[k].cull_row(z, &slab[first + k], next);
+        }
+    }
+}
+
+/// x faces: the planes `first..` as many as there are, a word of 64 y after the other.
+fn cull_columns(columns: &[Columns], outside: &Plane, face: Face, first: usize, planes: &mut [MaskPlane]) {
+    for (z, slab) in columns.iter().enumerate() {
+        for w in 0..4 {
+            if slab.live[w][first / 64] >> (first % 64) & ((1 << PLANES_AT_ONCE) - 1) == 0 {
+                continue;
+            }
+            let words = &slab.words[w];
+            for (k, plane) in planes.iter_mut().enumerate() {
+                let next = step(first + k, face).map_or(outside[z][w], |x| words[x]);
+                let exposed = words[first + k] & !next;
+                plane.rows[z][w] = exposed;
+                plane.live[z / 64] |= u64::from(exposed != 0) << (z % 64);
+            }
         }
     }
 }
@@ -179,6 +232,11 @@ fn or(a: &Row, b: &Row) -> Row {
     [a[0] | b[0], a[1] | b[1], a[2] | b[2], a[3] | b[3]]
 }
 
+#[inline]
+fn and(a: &Row, b: &Row) -> Row {
+    [a[0] & b[0], a[1] & b[1], a[2] & b[2], a[3] & b[3]]
+}
+
 /// Whether no bit is set.
 #[inline]
 pub(super) fn is_empty(row: &Row) -> bool {
@@ -193,41 +251,6 @@ pub(super) fn for_each_bit(row: &Row, mut each: impl FnMut(usize)) {
         while word != 0 {
             each(word_idx * 64 + word.trailing_zeros() as usize);
             word &= word - 1;
-        }
-    }
-}
-
-/// Bit y is set where row y is not empty.
-fn live_rows(slab: &Plane) -> Row {
-    let mut live = ROW_EMPTY;
-    for (y, row) in slab.iter().enumerate() {
-        live[y / 64] |= u64::from(!is_empty(row)) << (y % 64);
-    }
-    live
-}
-
-/// Swaps rows and bits of a slab, 64 x 64 bits at a time.
-fn transpose_slab(slab: &Plane, transposed: &mut Plane) {
-    for y_word in 0..4 {
-        for x_word in 0..4 {
-            let mut block = [0; 64];
-            let (mut union, mut common) = (0, u64::MAX);
-            for (word, row) in block.iter_mut().zip(&slab[y_word * 64..]) {
-                *word = row[x_word];
-                union |= *word;
-                common &= *word;
-            }
-            if union == common {
-                // All rows are alike, as in air, in the ground and between tall walls.
-                for (x, word) in block.iter_mut().enumerate() {
-                    *word = 0u64.wrapping_sub(union >> x & 1);
-                }
-            } else {
-                transpose_block(&mut block);
-            }
-            for (row, word) in transposed[x_word * 64..].iter_mut().zip(block) {
-                row[y_word] = word;
-            }
         }
     }
 }

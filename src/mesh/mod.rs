@@ -3,16 +3,21 @@
 //! Owns [`RegionMesh`], what the GPU draws. Receives an [`Occupancy`](crate::voxel::Occupancy) and
 //! [`Colours`](crate::voxel::Colours), yields flat buffers; it does not know slots, cameras or wgpu.
 
-mod border;
-mod face_colour;
-mod faces;
 mod quad;
+
+mod border;
+mod faces;
 mod quads;
+
+mod face_colour;
 mod region;
+
+mod boxes;
 
 #[cfg(test)]
 mod tests;
 
 pub use border::{BorderPlanes, BorderPolicy};
+pub use boxes::{BoxMesh, mesh_boxes};
 pub use quad::{Face, FaceColours, Quad, RegionMesh};
 pub use region::{Scratch, mesh_occupancy, mesh_region, try_mesh_region};

@@ -1,6 +1,6 @@
 //! Greedy merging: a plane of exposed faces becomes few rectangles that cover each of them once.
 //!
-//! Receives a [`MaskPlane`] and yields (i, j, w, h); it knows neither axes nor colours.
+//! Receives a [`MaskPlane`] and appends quads, which a closure makes of (i, j, w, h); it knows neither axes nor colours.
 //!
 //! ```text
 //! row j      ..####..##.#     each run of faces, from the left:
@@ -11,25 +11,31 @@
 //!
 //! A run is as wide as it can be, then as high: the same rule as in most voxel games, here on whole rows of bits.
 
+use bytemuck::Zeroable as _;
+
+use crate::mesh::Quad;
 use crate::mesh::faces::{MaskPlane, ROW_EMPTY, Row, for_each_bit, is_empty};
 
-/// Consumes the plane and calls `emit(i, j, w, h)` for each rectangle: rows ascending, and a row's lone faces before
-/// its other runs, a word at a time.
+/// Consumes the plane and appends its quads: rows ascending, and a word's lone faces before its other runs.
 #[inline]
-pub(super) fn merge_plane(plane: &mut MaskPlane, mut emit: impl FnMut(u32, u32, u32, u32)) {
+pub(super) fn merge_plane(
+    plane: &mut MaskPlane,
+    quads: &mut Vec<Quad>,
+    quad_at: impl Fn(u32, u32, u32, u32) -> Quad + Copy,
+) {
     let live = std::mem::take(&mut plane.live);
     for_each_bit(&live, |j| {
         let (row, below) = plane.rows[j..].split_first_mut().expect("a live row has a row below it");
         let row = std::mem::take(row);
         if !is_empty(&row) {
-            merge_row(&row, below, |i, w, h| emit(i, j as u32, w, h));
+            merge_row(&row, below, quads, |i, w, h| quad_at(i, j as u32, w, h));
         }
     });
 }
 
 /// Splits a row into runs and grows each into the rows `below`, the last of which is empty.
 #[inline]
-fn merge_row(row: &Row, below: &mut [Row], mut emit: impl FnMut(u32, u32, u32)) {
+fn merge_row(row: &Row, below: &mut [Row], quads: &mut Vec<Quad>, quad_at: impl Fn(u32, u32, u32) -> Quad + Copy) {
     for word_idx in 0..4 {
         let word = row[word_idx];
         if word == 0 {
@@ -38,20 +44,18 @@ fn merge_row(row: &Row, below: &mut [Row], mut emit: impl FnMut(u32, u32, u32)) 
         let from_left = if word_idx > 0 { row[word_idx - 1] >> 63 } else { 0 };
         let to_right = if word_idx < 3 { row[word_idx + 1] << 63 } else { 0 };
         let starts = word & !(word << 1 | from_left);
-        let mut ends = word & !(word >> 1 | to_right);
-        if word & from_left != 0 {
-            // The first end, if there is one in this word, is that of a run which began in an earlier word.
-            ends &= ends.wrapping_sub(1);
-        }
+        // The first end, if there is one in this word, may be that of a run which began in an earlier word.
+        let is_continued = word & from_left;
+        let ends = word & !(word >> 1 | to_right);
+        let ends = ends & ends.wrapping_sub(is_continued);
 
         // A face that has no neighbour to the left or right and none below: in noise most of them.
-        let mut lone = starts & ends & !below[0][word_idx];
+        let lone = starts & ends & !below[0][word_idx];
+        if lone != 0 {
+            push_lone(lone, quads, |bit| quad_at(word_idx as u32 * 64 + bit, 1, 1));
+        }
         let mut starts = starts ^ lone;
         let mut ends = ends ^ lone;
-        while lone != 0 {
-            emit(word_idx as u32 * 64 + lone.trailing_zeros(), 1, 1);
-            lone &= lone - 1;
-        }
         while starts != 0 {
             let start = starts.trailing_zeros();
             starts &= starts - 1;
@@ -60,14 +64,31 @@ fn merge_row(row: &Row, below: &mut [Row], mut emit: impl FnMut(u32, u32, u32)) 
                 let end = ends.trailing_zeros();
                 ends &= ends - 1;
                 let run = u64::MAX >> (63 - end) & u64::MAX << start;
-                emit(i, end - start + 1, 1 + grow_within_word(run, word_idx, below));
+                quads.push(quad_at(i, end - start + 1, 1 + grow_within_word(run, word_idx, below)));
             } else {
                 let run = run_across_words(row, word_idx, start);
                 let w = run.iter().map(|word| word.count_ones()).sum();
-                emit(i, w, 1 + grow(&run, below));
+                quads.push(quad_at(i, w, 1 + grow(&run, below)));
             }
         }
     }
+}
+
+/// Appends a quad for each bit, eight at a time whether there are eight or not: a loop that ends with the last bit would
+/// be mispredicted once a word.
+#[inline]
+fn push_lone(mut bits: u64, quads: &mut Vec<Quad>, quad_at: impl Fn(u32) -> Quad) {
+    let end = quads.len() + bits.count_ones() as usize;
+    while bits != 0 {
+        let at = quads.len();
+        quads.resize(at + 8, Quad::zeroed());
+        for quad in &mut quads[at..] {
+            // The highest bit stands in where there is none left.
+            *quad = quad_at((bits | 1 << 63).trailing_zeros());
+            bits &= bits.wrapping_sub(1);
+        }
+    }
+    quads.truncate(end);
 }
 
 /// Takes the run away from as many of the rows as hold all of it, and yields their number.

@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 
-use crate::mesh::face_colour::colour_quads;
+use crate::mesh::face_colour::{BrickTable, colour_quads};
 use crate::mesh::faces::FaceMasks;
 use crate::mesh::quads::merge_plane;
 use crate::mesh::{BorderPolicy, Face, FaceColours, Quad, RegionMesh};
@@ -72,13 +72,14 @@ pub fn try_mesh_region<E>(
 
     go_on()?;
     masks.prepare(occupancy);
+    let bricks = BrickTable::new(colours);
     for face in Face::ALL {
         go_on()?;
         let first = quads.len();
         push_face_quads(masks, occupancy, border, face, quads);
         match colours.depth() {
-            ColourDepth::Indexed(_) => colour_quads(&mut quads[first..], colours, indices),
-            ColourDepth::Direct => colour_quads(&mut quads[first..], colours, direct),
+            ColourDepth::Indexed(_) => colour_quads(face, &mut quads[first..], &bricks, indices),
+            ColourDepth::Direct => colour_quads(face, &mut quads[first..], &bricks, direct),
         }
     }
     let face_colours = match colours.depth() {
@@ -107,13 +108,13 @@ fn push_face_quads(
 ) {
     match face.axis() {
         0 => masks.for_each_plane(occupancy, border, face, |x, plane| {
-            merge_plane(plane, |y, z, w, h| quads.push(Quad::new([x, y, z], face, w, h)));
+            merge_plane(plane, quads, |y, z, w, h| Quad::new([x, y, z], face, w, h));
         }),
         1 => masks.for_each_plane(occupancy, border, face, |y, plane| {
-            merge_plane(plane, |x, z, w, h| quads.push(Quad::new([x, y, z], face, w, h)));
+            merge_plane(plane, quads, |x, z, w, h| Quad::new([x, y, z], face, w, h));
         }),
         _ => masks.for_each_plane(occupancy, border, face, |z, plane| {
-            merge_plane(plane, |x, y, w, h| quads.push(Quad::new([x, y, z], face, w, h)));
+            merge_plane(plane, quads, |x, y, w, h| Quad::new([x, y, z], face, w, h));
         }),
     }
 }

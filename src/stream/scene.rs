@@ -333,12 +333,12 @@ impl Scene {
     /// Takes the end of a task. False, and nothing changes, where it is stale: of a task that was aborted, has ended
     /// already, or was never started.
     pub fn handle(&mut self, event: Event, now: Duration) -> bool {
-        self.now = self.now.max(now);
         let Event { ticket, key, outcome } = event;
         let current = self.store.get(&key).and_then(RegionState::task).filter(|task| task.ticket == ticket);
         let Some(kind) = current.map(|task| task.kind).filter(|&kind| self.queue(kind).finish(&key)) else {
             return false;
         };
+        self.now = self.now.max(now);
         let (now, random) = (self.now, mix(self.config.seed ^ ticket.0));
         self.change(key, |state| {
             state.finish(ticket, checked(outcome, key), now, random);

@@ -230,6 +230,7 @@ pub fn texel_in_brick(x: u32, y: u32, z: u32) -> usize {
 }
 
 /// What one axis (0 x, 1 y, 2 z) adds to [`texel_in_brick`]: the three are joined by `|`.
+#[inline]
 pub(crate) fn texel_along(axis: usize, coordinate: u32) -> usize {
     usize::from(TEXEL[axis][coordinate as usize % 16])
 }

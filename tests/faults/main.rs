@@ -138,11 +138,7 @@ fn every_fault_has_a_name_and_costs_one_region() {
         (Answer::Reset(head("200 OK", "Content-Length: 9999\r\n")), transient, "after 0 bytes of the body"),
         (Answer::Raw(Vec::new()), transient, "expected an atlas"),
         (Answer::Raw(b"SSH-2.0-OpenSSH_9.6\r\n".to_vec()), transient, "expected an atlas"),
-        (
-            Answer::Raw([head("200 OK", "Content-Length: 999999\r\n"), atlas().to_vec()].concat()),
-            transient,
-            &cut_short,
-        ),
+        (Answer::Raw([head("200 OK", "Content-Length: 999999\r\n"), atlas().to_vec()].concat()), transient, &cut_short),
         (answer("503 Service Unavailable", "", b"busy"), transient, "found status 503 Service Unavailable"),
         (answer("503 Service Unavailable", "Retry-After: 7\r\n", b""), Kind::Transient(Some(7)), "status 503"),
         (answer("429 Too Many Requests", "Retry-After: 7200\r\n", b""), Kind::Transient(Some(60)), "status 429"),
