@@ -11,11 +11,11 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
 /// How long a test waits for what must happen: never, unless something is broken.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What a path is answered with.
 #[derive(Clone)]
-pub enum Answer {
+pub(crate) enum Answer {
     /// These bytes, head included; then the connection is closed.
     Raw(Vec<u8>),
     /// These bytes, then nothing, and the connection stays open.
@@ -27,18 +27,18 @@ pub enum Answer {
 }
 
 /// A complete answer: a status line without the version, header lines, and a body of the length that it says.
-pub fn answer(status: &str, headers: &str, body: &[u8]) -> Answer {
+pub(crate) fn answer(status: &str, headers: &str, body: &[u8]) -> Answer {
     let headers = format!("Content-Length: {}\r\n{headers}", body.len());
     Answer::Raw([head(status, &headers), body.to_vec()].concat())
 }
 
 /// The head of an answer.
-pub fn head(status: &str, headers: &str) -> Vec<u8> {
+pub(crate) fn head(status: &str, headers: &str) -> Vec<u8> {
     format!("HTTP/1.1 {status}\r\nConnection: close\r\n{headers}\r\n").into_bytes()
 }
 
 /// A running server. Dropping it closes every connection.
-pub struct Server {
+pub(crate) struct Server {
     runtime: Option<Runtime>,
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -54,7 +54,7 @@ struct Shared {
 
 /// What a server that hangs has seen.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Happened {
+pub(crate) enum Happened {
     /// A request that it leaves hanging.
     Asked(String),
     /// The client has closed that request's connection.
@@ -62,7 +62,7 @@ pub enum Happened {
 }
 
 impl Server {
-    pub fn start(answers: impl IntoIterator<Item = (String, Vec<Answer>)>) -> Self {
+    pub(crate) fn start(answers: impl IntoIterator<Item = (String, Vec<Answer>)>) -> Self {
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
@@ -80,22 +80,22 @@ impl Server {
         server
     }
 
-    pub fn url(&self, path: &str) -> String {
+    pub(crate) fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
     /// Requests for a path so far.
-    pub fn hits(&self, path: &str) -> usize {
+    pub(crate) fn hits(&self, path: &str) -> usize {
         self.shared.hits.lock().unwrap().get(path).copied().unwrap_or(0)
     }
 
     /// The next thing that happens at a path that hangs.
-    pub fn next_happened(&self) -> Happened {
+    pub(crate) fn next_happened(&self) -> Happened {
         self.happened.recv_timeout(PATIENCE).expect("a request should have come or gone")
     }
 
     /// Closes the socket and every connection.
-    pub fn kill(&mut self) {
+    pub(crate) fn kill(&mut self) {
         drop(self.runtime.take());
     }
 }
