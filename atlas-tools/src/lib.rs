@@ -22,6 +22,7 @@ pub mod voxelise;
 
 pub mod demo;
 pub mod encode;
+pub mod serve;
 
 pub mod interrupt;
 pub mod outcome;
