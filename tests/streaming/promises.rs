@@ -88,6 +88,22 @@ fn what_comes_into_view_overtakes_what_was_ahead_of_need() {
     assert_eq!(sim.fetches[4].1, key(11, 0), "the first to start after the four that ran");
 }
 
+#[test]
+fn a_waiting_build_that_comes_into_view_is_next() {
+    let mut sim = Simulation::new(SceneConfig { builds: 1, ..SceneConfig::default() });
+    let ahead = Interest { prebuild: (0..4).map(|x| key(x, 0)).collect(), ..Interest::default() };
+    sim.frame(&ahead);
+    sim.pass(sim.latency);
+    sim.frame(&ahead);
+    let mut turned = ahead.clone();
+    turned.visible = vec![turned.prebuild.remove(3)];
+    sim.frame(&turned);
+    sim.pass(sim.build_time);
+    sim.frame(&turned);
+    let built: Vec<RegionKey> = sim.builds.iter().map(|&(_, key)| key).collect();
+    assert_eq!(built, [key(0, 0), key(3, 0)]);
+}
+
 // 3. A slot's geometry, colours and offset change together. (`Simulation::frame` compares the screen after each frame.)
 
 #[test]
