@@ -20,6 +20,7 @@ pub mod raster;
 pub mod look;
 pub mod voxelise;
 
+pub mod demo;
 pub mod encode;
 pub mod serve;
 

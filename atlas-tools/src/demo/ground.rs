@@ -89,7 +89,12 @@ fn to_path(x: i32, z: i32) -> f64 {
 
 /// Whether trees may stand at that place of the park.
 pub(super) fn park_is_lawn(x: i32, z: i32) -> bool {
-    in_pond(x, z) < -0.12 && to_path(x, z) > 4.0 && PARK[0] + 4 < x && x < PARK[1] - 4 && PARK[2] + 4 < z && z < PARK[3] - 4
+    in_pond(x, z) < -0.12
+        && to_path(x, z) > 4.0
+        && PARK[0] + 4 < x
+        && x < PARK[1] - 4
+        && PARK[2] + 4 < z
+        && z < PARK[3] - 4
 }
 
 fn park(x: i32, z: i32) -> (i32, Ink) {

@@ -57,9 +57,8 @@ fn idx(x: i32, z: i32) -> usize {
 /// The rectangle of most free lot ground that begins at this north-west corner. Where the river cuts a block slantwise,
 /// it is narrower than the block's first row.
 fn block_from(x: i32, z: i32, taken: &[bool]) -> Rect {
-    let is_free = |x: i32, z: i32| {
-        x < CITY_VOXELS && z < CITY_VOXELS && !taken[idx(x, z)] && plan::land(x, z) == Land::Lot
-    };
+    let is_free =
+        |x: i32, z: i32| x < CITY_VOXELS && z < CITY_VOXELS && !taken[idx(x, z)] && plan::land(x, z) == Land::Lot;
     let mut best = Rect { x: [x, x + 1], z: [z, z + 1] };
     let mut width = CITY_VOXELS;
     for end_z in z + 1.. {
@@ -172,7 +171,13 @@ fn masonry(x: i32, z: i32) -> Facade {
         })
         .unwrap_or(MASONRY[0]);
     let bay = 3 + pick(45, x, z, 3) as i32;
-    Facade { wall, trim, window: if pick(46, x, z, 4) == 0 { WINDOW_LIGHT } else { WINDOW }, bay, glazed: bay - 2 + i32::from(bay == 3) }
+    Facade {
+        wall,
+        trim,
+        window: if pick(46, x, z, 4) == 0 { WINDOW_LIGHT } else { WINDOW },
+        bay,
+        glazed: bay - 2 + i32::from(bay == 3),
+    }
 }
 
 /// A building's body: solid, with floors of three voxels and windows between piers.
@@ -186,8 +191,7 @@ fn body(canvas: &mut Canvas, plot: Rect, y: [i32; 2], facade: Facade, has_shops:
                 continue;
             }
             // Bays are counted from the middle of a wall, so that both its ends look alike.
-            let (along, length) =
-                if on_x_wall { (z - plot.z[0], plot.depth()) } else { (x - plot.x[0], plot.width()) };
+            let (along, length) = if on_x_wall { (z - plot.z[0], plot.depth()) } else { (x - plot.x[0], plot.width()) };
             let is_corner = on_x_wall && on_z_wall;
             let in_bay = (along - length / 2).rem_euclid(facade.bay);
             let is_glass = !is_corner && along > 0 && along < length - 1 && in_bay < facade.glazed;
@@ -341,8 +345,7 @@ fn curtain_wall(canvas: &mut Canvas, plot: Rect, y: [i32; 2], (pane, band, mulli
                 canvas.fill([x, x + 1], y, [z, z + 1], band);
                 continue;
             }
-            let (along, length) =
-                if on_x_wall { (z - plot.z[0], plot.depth()) } else { (x - plot.x[0], plot.width()) };
+            let (along, length) = if on_x_wall { (z - plot.z[0], plot.depth()) } else { (x - plot.x[0], plot.width()) };
             let is_mullion = on_x_wall && on_z_wall || (along - length / 2).rem_euclid(4) == 0;
             for level in y[0]..y[1] {
                 let ink = if is_mullion {

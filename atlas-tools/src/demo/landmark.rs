@@ -48,7 +48,13 @@ fn shaft_radius(y: i32) -> f64 {
 
 fn shaft_ink(y: i32, dx: i32, dz: i32, rim: bool) -> Ink {
     if y >= SHAFT_TOP {
-        return if y == MAST_TOP - 1 { BEACON } else if (y - SHAFT_TOP) / 10 % 2 == 0 { MAST_RED } else { MAST_WHITE };
+        return if y == MAST_TOP - 1 {
+            BEACON
+        } else if (y - SHAFT_TOP) / 10 % 2 == 0 {
+            MAST_RED
+        } else {
+            MAST_WHITE
+        };
     }
     // Windows of the stairs climb round the shaft; every twelfth course stands in the shade of a joint.
     let bearing = libm::atan2(f64::from(dz), f64::from(dx));

@@ -165,9 +165,16 @@ mod tests {
             }
         }
         let total = CITY_VOXELS * CITY_VOXELS;
-        for (kind, percent_min) in
-            [("River", 5), ("Quay", 1), ("Road", 15), ("Crossing", 1), ("Pavement", 8), ("Park", 4), ("Plaza", 2), ("Lot", 30)]
-        {
+        for (kind, percent_min) in [
+            ("River", 5),
+            ("Quay", 1),
+            ("Road", 15),
+            ("Crossing", 1),
+            ("Pavement", 8),
+            ("Park", 4),
+            ("Plaza", 2),
+            ("Lot", 30),
+        ] {
             let share = counts.get(kind).copied().unwrap_or(0) * 100 / total;
             assert!(share >= percent_min, "{kind}: {share} % of {counts:?}");
         }
