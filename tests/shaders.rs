@@ -1,5 +1,6 @@
 //! Every WGSL file is sound, without a device.
 #![cfg(feature = "gpu")]
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -113,7 +113,7 @@ impl View {
         let x = offset.dot(self.pose.right()) / (depth * half.x);
         let y = offset.dot(self.pose.up()) / (depth * half.y);
         let size = DVec2::new(f64::from(self.width_px.max(1)), f64::from(self.height_px.max(1)));
-        Some((DVec2::new((x + 1.0) / 2.0, (1.0 - y) / 2.0) * size, depth))
+        Some(((DVec2::new(x, -y) + 1.0) / 2.0 * size, depth))
     }
 }
 

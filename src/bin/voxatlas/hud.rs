@@ -45,7 +45,7 @@ const EDGE: f32 = 10.0;
 const KEYS: [(&str, &str); 9] = [
     ("W A S D", "move"),
     ("Space / Shift", "up / down"),
-    ("Left drag, or click", "look round; Esc frees the pointer"),
+    ("Click", "look round with the mouse; Esc frees the pointer"),
     ("Wheel", "faster / slower; in overhead higher / lower"),
     ("Tab", "overhead / flight"),
     ("P", "scroll in overhead on / off"),
@@ -58,11 +58,11 @@ impl Hud<'_> {
     /// Lays the words out.
     pub(crate) fn show(&self, context: &Context) {
         plate(context, "status", Align2::LEFT_TOP, Vec2::new(EDGE, EDGE), |ui| {
-            ui.label(text(self.status_line()));
+            ui.add(egui::Label::new(text(self.status_line())).extend());
         });
         if !self.attribution.is_empty() {
             plate(context, "credit", Align2::RIGHT_BOTTOM, Vec2::new(-EDGE, -EDGE), |ui| {
-                ui.label(text(self.attribution).size(11.5));
+                ui.add(egui::Label::new(text(self.attribution).size(11.5)).extend());
             });
         }
         if !self.failures.is_empty() {

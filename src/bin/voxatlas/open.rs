@@ -18,7 +18,7 @@ pub(crate) const FOV_Y_RAD: f64 = 50.0 * std::f64::consts::PI / 180.0;
 pub(crate) const DRAW_DISTANCE_VOXELS: f64 = INTEREST_TILES as f64 * REGION_VOXELS as f64;
 
 /// The demo city from its best side: over the old town, the tower and the park, towards the high-rises.
-const DEMO_VIEW: &str = "0.0032,-0.0047,330,334,-22";
+const DEMO_VIEW: &str = "0.0036,-0.0050,330,331,-17";
 
 /// Where a tileset without a `--view` is looked at from: this far south-east of its middle and this high, in metres.
 const FIRST_DISTANCE_M: f64 = 420.0;

@@ -75,9 +75,10 @@ impl Overlay {
         Self { context, state, renderer }
     }
 
-    /// Hands an event to egui; true where egui has used it up.
-    pub(crate) fn on_window_event(&mut self, window: &Window, event: &winit::event::WindowEvent) -> bool {
-        self.state.on_window_event(window, event).consumed
+    /// Hands an event to egui. Whether egui calls it used up does not matter: the HUD takes no input, and egui claims
+    /// the Tab key even so.
+    pub(crate) fn on_window_event(&mut self, window: &Window, event: &winit::event::WindowEvent) {
+        let _ = self.state.on_window_event(window, event);
     }
 
     /// Lays out and paints one frame of interface over `target`.

@@ -204,10 +204,7 @@ impl Running {
     }
 
     fn on_window_event(&mut self, event: &WindowEvent) -> Result<Flow> {
-        if self.overlay.on_window_event(&self.window, event) {
-            self.window.request_redraw();
-            return Ok(Flow::Go);
-        }
+        self.overlay.on_window_event(&self.window, event);
         match event {
             WindowEvent::CloseRequested => return Ok(Flow::Exit),
             WindowEvent::RedrawRequested => self.frame()?,
@@ -361,6 +358,8 @@ impl Running {
     }
 
     fn control_flow(&self) -> ControlFlow {
-        self.wake_at.map_or(ControlFlow::Wait, ControlFlow::WaitUntil)
+        // One frame more after the last one of a movement, to say that the picture is at rest.
+        let rests_at = (!self.pace.is_empty()).then(|| self.last_frame + REST);
+        self.wake_at.into_iter().chain(rests_at).min().map_or(ControlFlow::Wait, ControlFlow::WaitUntil)
     }
 }
