@@ -21,6 +21,8 @@ mod error;
 mod http;
 mod location;
 mod spec;
+#[cfg(test)]
+mod tests;
 
 use std::pin::Pin;
 use std::sync::Arc;
