@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
-fn run(example: &str, args: &[&str]) -> Output {
+fn program(example: &str) -> PathBuf {
     // target/<profile>/deps/examples-<hash> -> target/<profile>/examples/<example>
     let test = std::env::current_exe().unwrap();
     let profile_dir = test.parent().and_then(|deps| deps.parent()).unwrap();
@@ -14,7 +14,11 @@ fn run(example: &str, args: &[&str]) -> Output {
             .iter()
             .collect();
     assert!(program.is_file(), "{} is missing: run `cargo build --examples` first", program.display());
-    Command::new(program).args(args).output().unwrap()
+    program
+}
+
+fn run(example: &str, args: &[&str]) -> Output {
+    Command::new(program(example)).args(args).output().unwrap()
 }
 
 /// What an example prints; it must succeed.
@@ -59,4 +63,22 @@ fn stream_headless_loads_the_demo_city() {
     assert!(text.contains("slot  0 "), "{text}");
     let last = text.lines().last().unwrap();
     assert!(last.ends_with(" 0 empty, 0 failed") && !last.starts_with("0 drawn"), "{text}");
+}
+
+/// A window needs a display: `xvfb-run` starts one that nobody sees, and stops it.
+#[cfg(all(feature = "viewer", target_os = "linux"))]
+#[test]
+fn view_window_opens_a_window_and_draws_the_demo_city() {
+    let output = Command::new("xvfb-run")
+        .args(["--auto-servernum", "--server-args=-screen 0 640x480x24"])
+        .arg(program("view_window"))
+        .arg("--once")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("WAYLAND_SOCKET")
+        .output()
+        .expect("xvfb-run starts: `make setup` installs it");
+    let (stdout, stderr) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{stderr}");
+    let n_drawn: usize = stdout.split_whitespace().next().and_then(|number| number.parse().ok()).unwrap_or(0);
+    assert!(n_drawn >= 9, "{stdout}{stderr}");
 }
