@@ -186,7 +186,8 @@ fn join_nameless(blocks: &[Neighbour<'_>], first_part: &[usize], groups: &mut Gr
 }
 
 fn describe(blocks: &[Neighbour<'_>], of_part: &[Vec<u32>], n_buildings: usize) -> Vec<Building> {
-    let nothing = |key| Building { key, height_m: 0.0, bounds: Bounds::NONE, upper_bounds: Bounds::NONE, grain: [0; 2] };
+    let nothing =
+        |key| Building { key, height_m: 0.0, bounds: Bounds::NONE, upper_bounds: Bounds::NONE, grain: [0; 2] };
     let mut buildings: Vec<Option<Building>> = vec![None; n_buildings];
     let features = || {
         blocks.iter().zip(of_part).flat_map(|(neighbour, of_part)| {

@@ -138,12 +138,7 @@ impl Style {
                 (Facade::Curtain, 18),
             ])
         } else {
-            dice.choose(&[
-                (Facade::Curtain, 62),
-                (Facade::Vertical, 14),
-                (Facade::Balcony, 14),
-                (Facade::Ribbon, 10),
-            ])
+            dice.choose(&[(Facade::Curtain, 62), (Facade::Vertical, 14), (Facade::Balcony, 14), (Facade::Ribbon, 10)])
         };
         let walls = if facade == Facade::Curtain { dice.below(CURTAIN.len()) } else { masonry(height_m, &mut dice) };
         let is_large = short_m > 14.0;
@@ -205,8 +200,20 @@ impl Style {
         }
         let is_slab = rise_m < 0.9;
         self.ink(match self.facade {
-            Facade::Punched => if is_slab || rise_m > 2.7 || within < 0.36 { Wall::Plain } else { Wall::Window },
-            Facade::Ribbon => if is_slab { Wall::Band } else { self.pane(bay, floor) },
+            Facade::Punched => {
+                if is_slab || rise_m > 2.7 || within < 0.36 {
+                    Wall::Plain
+                } else {
+                    Wall::Window
+                }
+            }
+            Facade::Ribbon => {
+                if is_slab {
+                    Wall::Band
+                } else {
+                    self.pane(bay, floor)
+                }
+            }
             Facade::Vertical => {
                 if within < 0.4 {
                     Wall::Plain
@@ -234,7 +241,13 @@ impl Style {
                     self.pane(bay, floor)
                 }
             }
-            Facade::Hall => if at.top_m - at.height_m < 2.6 { Wall::Window } else { Wall::Plain },
+            Facade::Hall => {
+                if at.top_m - at.height_m < 2.6 {
+                    Wall::Window
+                } else {
+                    Wall::Plain
+                }
+            }
             Facade::House | Facade::Mast => Wall::Plain,
         })
     }

@@ -67,7 +67,10 @@ fn walls_have_floors_bays_and_a_ground_floor() {
         let shop = style.wall(&WallPoint { height_m: 0.5, along_m: style.bay_m * 0.9, ..WALL });
         assert_eq!(shop, style.ink(Wall::Shop));
         // The same wall above another roof has no shops.
-        assert_ne!(style.wall(&WallPoint { height_m: 0.5, along_m: style.bay_m * 0.9, meets_ground: false, ..WALL }), shop);
+        assert_ne!(
+            style.wall(&WallPoint { height_m: 0.5, along_m: style.bay_m * 0.9, meets_ground: false, ..WALL }),
+            shop
+        );
     }
 }
 
@@ -90,7 +93,12 @@ fn roofs_have_rims_and_plant_only_where_they_are_level() {
     assert_eq!(style.roof(&RoofPoint { is_rim: true, ..point }), Ink::roof(style.roof, Roof::Rim));
     let places = (0..100).flat_map(|x| (0..100).map(move |z| [f64::from(x), f64::from(z)]));
     let plant = |is_level: bool| {
-        places.clone().filter(|&place_m| style.roof(&RoofPoint { place_m, is_level, ..point }) == Ink::roof(style.roof, Roof::Plant)).count()
+        places
+            .clone()
+            .filter(|&place_m| {
+                style.roof(&RoofPoint { place_m, is_level, ..point }) == Ink::roof(style.roof, Roof::Plant)
+            })
+            .count()
     };
     assert_eq!(plant(false), 0);
     assert!((100..3000).contains(&plant(true)), "{}", plant(true));
