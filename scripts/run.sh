@@ -27,9 +27,9 @@ fi
 
 status=0
 cargo run --bin voxatlas -- view || status=$?
-# 2 is the viewer's word for "cannot begin"; without arguments that is the window or the GPU.
+# 2 is the program's word for a fatal error; without arguments that is the window or the graphics device.
 if [ "$status" -eq 2 ]; then
-    say "No window could be opened on this display: drawing a picture instead."
+    say "The viewer could not go on with this display: drawing a picture instead."
     draw_picture
     exit
 fi

@@ -37,7 +37,14 @@ pub mod stream;
 
 pub mod physics;
 
-#[cfg(feature = "gpu")]
-pub mod gpu;
 #[cfg(feature = "net")]
 pub mod source;
+
+#[cfg(feature = "net")]
+pub mod loader;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;
+
+#[cfg(all(feature = "net", feature = "gpu"))]
+pub mod render;

@@ -29,6 +29,10 @@ pub const PREBUILD: usize = 4;
 /// Regions outside the view whose files are fetched ahead of need (the reference system's PREFETCH).
 pub const PREFETCH: usize = 4;
 
+/// How far from the eye regions are looked for, in z17 tiles: twice what 16 slots reach over a whole city, so that a
+/// narrow view or a sparse tileset can use them.
+pub const INTEREST_TILES: usize = 10;
+
 /// Regions kept outside the interest before the least useful go (the reference system's PREPURGE).
 pub const PREPURGE: usize = 32;
 

@@ -1,3 +1,44 @@
 //! `atlas-tools`: makes, inspects, checks and serves voxatlas tilesets.
+//!
+//! Exit codes: 0 done, 1 done with findings or failed tiles, 2 wrong usage or nothing done.
 
-fn main() {}
+use std::process::ExitCode;
+
+use atlas_tools::outcome::{FATAL, Outcome};
+use atlas_tools::{demo, encode, serve};
+use clap::{Parser, Subcommand};
+
+/// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100)]
+#[command(after_help = "Exit codes: 0 done, 1 done with findings or failed tiles, 2 wrong usage or nothing done.")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    Encode(encode::EncodeArgs),
+    Demo(demo::DemoArgs),
+    Serve(serve::ServeArgs),
+}
+
+fn main() -> ExitCode {
+    // clap itself exits with 2 where the usage is wrong.
+    match run(Cli::parse().command) {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(FATAL)
+        }
+    }
+}
+
+fn run(command: Command) -> anyhow::Result<Outcome> {
+    match command {
+        Command::Encode(args) => encode::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Serve(args) => serve::run(&args),
+    }
+}

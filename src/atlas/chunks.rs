@@ -65,13 +65,14 @@ impl Chunk<'_> {
 pub(crate) struct Chunks<'a> {
     file: &'a [u8],
     at_byte: usize,
-    is_done: bool,
+    has_ended: bool,
+    is_truncated: bool,
 }
 
 impl<'a> Chunks<'a> {
     /// The chunks of a file whose signature has been seen.
     pub(crate) fn new(file: &'a [u8]) -> Self {
-        Self { file, at_byte: SIGNATURE.len(), is_done: false }
+        Self { file, at_byte: SIGNATURE.len(), has_ended: false, is_truncated: false }
     }
 
     /// Where the next chunk begins, in bytes.
@@ -79,8 +80,13 @@ impl<'a> Chunks<'a> {
         self.at_byte
     }
 
+    /// Whether IEND has been seen.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended
+    }
+
     fn truncated(&mut self, expected: String) -> AtlasError {
-        self.is_done = true;
+        self.is_truncated = true;
         AtlasError::Truncated { at_byte: self.file.len(), expected }
     }
 }
@@ -89,7 +95,7 @@ impl<'a> Iterator for Chunks<'a> {
     type Item = Result<Chunk<'a>, AtlasError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.is_done {
+        if self.has_ended || self.is_truncated {
             return None;
         }
         let at_byte = self.at_byte;
@@ -104,7 +110,7 @@ impl<'a> Iterator for Chunks<'a> {
             return Some(Err(self.truncated(format!("the rest of the {length}-byte {name} chunk at byte {at_byte}"))));
         };
         self.at_byte += FRAME_BYTES + length;
-        self.is_done = name == *b"IEND";
+        self.has_ended = name == *b"IEND";
         Some(Ok(Chunk { name, data, at_byte, crc: u32::from_be_bytes(*crc) }))
     }
 }
@@ -171,6 +177,32 @@ impl Header {
             colour_type,
             is_interlaced: interlace == 1,
         })
+    }
+
+    /// Bytes of a row of so many pixels, without its filter type.
+    pub(crate) fn row_bytes(&self, n_pixels: u32) -> usize {
+        let n_channels = match self.colour_type {
+            ColourType::Grey | ColourType::Indexed => 1,
+            ColourType::GreyAlpha => 2,
+            ColourType::Rgb => 3,
+            ColourType::Rgba => 4,
+        };
+        (n_pixels as usize * n_channels * usize::from(self.bit_depth)).div_ceil(8)
+    }
+
+    /// Bytes to which the IDATs inflate: all rows of all passes, each behind its filter type.
+    pub(crate) fn raw_bytes(&self) -> u64 {
+        /// First column and row of each of Adam7's passes, and the steps between them.
+        const PASSES: [[u32; 4]; 7] =
+            [[0, 0, 8, 8], [4, 0, 8, 8], [0, 4, 4, 8], [2, 0, 4, 4], [0, 2, 2, 4], [1, 0, 2, 2], [0, 1, 1, 2]];
+        let passes: &[[u32; 4]] = if self.is_interlaced { &PASSES } else { &[[0, 0, 1, 1]] };
+        passes
+            .iter()
+            .map(|&[u0, v0, du, dv]| {
+                let (n_pixels, n_rows) = ((self.width - u0).div_ceil(du), (self.height - v0).div_ceil(dv));
+                (1 + self.row_bytes(n_pixels) as u64) * u64::from(n_rows)
+            })
+            .sum()
     }
 }
 

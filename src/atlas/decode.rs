@@ -7,7 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::atlas::band::StripVoxels;
+use crate::atlas::band::{BandFormat, StripVoxels, strip_from_band};
 use crate::atlas::block::BlockBits;
 use crate::atlas::chunks::SIGNATURE;
 use crate::atlas::metadata::AtlasMetadata;
@@ -33,9 +33,7 @@ use crate::voxel::{ColourDepth, Colours, Occupancy, Region};
 pub fn decode(atlas: &EncodedAtlas) -> Result<Region, AtlasError> {
     let decoder = Decoder::new(atlas.bytes())?;
     let mut scratch = Scratch::new();
-    // Lazily: a file that lies about its strips is noticed at the first of them.
-    let strips = (0..decoder.n_steps()).map(|step| decoder.decode_strip(step, &mut scratch));
-    decoder.try_assemble(strips)
+    decoder.decode_all(&mut scratch)
 }
 
 /// A file ready to be decoded in steps.
@@ -102,7 +100,10 @@ impl<'a> Decoder<'a> {
         }
         let kind = match ImageKind::of(file)? {
             ImageKind::Png => Kind::Png(Box::new(PngFile::parse(file)?)),
-            ImageKind::Webp => Kind::Webp(file),
+            ImageKind::Webp => {
+                plain::open_webp(file)?;
+                Kind::Webp(file)
+            }
         };
         Ok(Self { kind, stop: None })
     }
@@ -124,7 +125,7 @@ impl<'a> Decoder<'a> {
     /// What the file says of itself; `None` where it says nothing, or nothing that can be read.
     pub fn metadata(&self) -> Option<AtlasMetadata> {
         match &self.kind {
-            Kind::Png(png) => AtlasMetadata::from_chunk(png.metadata.as_ref()?).ok(),
+            Kind::Png(png) => Some(png.metadata()?.metadata),
             Kind::Webp(_) => None,
         }
     }
@@ -167,6 +168,12 @@ impl<'a> Decoder<'a> {
         self.try_assemble(strips.into_iter().map(Ok))
     }
 
+    /// Runs all steps on this thread.
+    pub(crate) fn decode_all(&self, scratch: &mut Scratch) -> Result<Region, AtlasError> {
+        // Lazily: a file that lies about its strips is noticed at the first of them.
+        self.try_assemble((0..self.n_steps()).map(|step| self.decode_strip(step, scratch)))
+    }
+
     fn try_assemble(&self, strips: impl Iterator<Item = Result<Strip, AtlasError>>) -> Result<Region, AtlasError> {
         let mut region = self.air();
         let mut n_strips = 0;
@@ -184,23 +191,48 @@ impl<'a> Decoder<'a> {
 
     fn decode_plain(&self, scratch: &mut Scratch) -> Result<Region, AtlasError> {
         let mut region = self.air();
-        let mut sink = |strip_idx, voxels| {
-            add_strip(&mut region, strip_idx, voxels);
+        let Scratch { band, masks, .. } = scratch;
+        self.for_each_band(band, &mut |strip_idx, band| {
+            add_strip(&mut region, strip_idx, strip_from_band(band, self.format(), masks));
             self.check_stop()
-        };
-        match &self.kind {
-            Kind::Png(png) => plain::decode_png(png, scratch, &mut sink)?,
-            Kind::Webp(file) => plain::decode_webp(file, scratch, &mut sink)?,
-        }
+        })?;
         Ok(region)
     }
 
+    /// Decodes the plain way and hands the pixels on, 64 rows at a time.
+    pub(crate) fn for_each_band(&self, band: &mut Vec<u8>, sink: plain::Sink<'_>) -> Result<(), AtlasError> {
+        match &self.kind {
+            Kind::Png(png) => plain::decode_png(png, band, sink),
+            Kind::Webp(file) => plain::decode_webp(file, band, sink),
+        }
+    }
+
+    /// How bands are read.
+    pub(crate) fn format(&self) -> &BandFormat {
+        match &self.kind {
+            Kind::Png(png) => &png.format,
+            Kind::Webp(_) => &BandFormat::Rgba,
+        }
+    }
+
+    /// How colours are kept.
+    pub(crate) fn depth(&self) -> &ColourDepth {
+        match &self.kind {
+            Kind::Png(png) => &png.depth,
+            Kind::Webp(_) => &ColourDepth::Direct,
+        }
+    }
+
+    /// Why the file takes the plain way, as far as its structure tells.
+    pub(crate) fn not_in_strips(&self) -> Option<&str> {
+        match &self.kind {
+            Kind::Png(png) => png.strips.as_ref().err().map(String::as_str),
+            Kind::Webp(_) => Some("it is a WebP"),
+        }
+    }
+
     fn air(&self) -> Region {
-        let depth = match &self.kind {
-            Kind::Png(png) => png.depth.clone(),
-            Kind::Webp(_) => ColourDepth::Direct,
-        };
-        Region { occupancy: Occupancy::empty(), colours: Colours::new(depth) }
+        Region { occupancy: Occupancy::empty(), colours: Colours::new(self.depth().clone()) }
     }
 
     fn check_stop(&self) -> Result<(), AtlasError> {
@@ -208,6 +240,13 @@ impl<'a> Decoder<'a> {
             Some(stop) if stop.load(Ordering::Relaxed) => Err(AtlasError::Aborted),
             _ => Ok(()),
         }
+    }
+}
+
+impl Strip {
+    /// Whether the file turned out not to be in strips.
+    pub(crate) fn is_irregular(&self) -> bool {
+        matches!(self.0, Step::Irregular)
     }
 }
 

@@ -10,7 +10,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::atlas::band::BandFormat;
 use crate::atlas::block::block_from_rows;
 use crate::atlas::chunks::{SIGNATURE, write_chunk};
-use crate::atlas::metadata::{AtlasMetadata, METADATA, OCCUPANCY, OccupancyChunk, crc_of_crcs, deflate_into};
+use crate::atlas::metadata::{
+    AtlasMetadata, IDAT_CRC, METADATA, MetadataChunk, OCCUPANCY, OccupancyChunk, crc_of_crcs, deflate_into,
+};
 use crate::atlas::morton::voxel_from_texel;
 use crate::atlas::pixels::Indexed;
 use crate::limits::{ATLAS_PIXELS, BRICK_PIXELS, N_STRIPS};
@@ -43,20 +45,20 @@ pub fn encode_with(region: &Region, metadata: &AtlasMetadata, options: EncodeOpt
     header[4..8].copy_from_slice(&ATLAS_PIXELS.to_be_bytes());
     header[8..10].copy_from_slice(&[8, texels.colour_type()]);
     write_chunk(&mut file, *b"IHDR", &header);
-    write_chunk(&mut file, METADATA, &metadata.to_chunk_data());
     if let Texels::Indexed { palette, .. } = &texels {
         write_chunk(&mut file, *b"PLTE", palette.as_flattened());
         write_chunk(&mut file, *b"tRNS", &[0]);
     }
-    let occupancy_at = options.with_occupancy.then(|| {
-        let at_byte = file.len();
+    let mut bound_to_pixels = vec![file.len()];
+    write_chunk(&mut file, METADATA, &MetadataChunk::to_chunk_data(metadata));
+    if options.with_occupancy {
+        bound_to_pixels.push(file.len());
         write_chunk(&mut file, OCCUPANCY, &OccupancyChunk::to_chunk_data(&region.occupancy));
-        at_byte
-    });
+    }
     let crcs = write_strips(&mut file, region, &texels);
     write_chunk(&mut file, *b"IEND", &[]);
-    if let Some(at_byte) = occupancy_at {
-        bind_occupancy(&mut file, at_byte, crc_of_crcs(crcs.into_iter()));
+    for at_byte in bound_to_pixels {
+        bind_to_pixels(&mut file[at_byte..], crc_of_crcs(crcs.into_iter()));
     }
     file
 }
@@ -105,12 +107,11 @@ fn fill_band(band: &mut [u8], row_bytes: usize, region: &Region, strip_idx: u32,
     }
 }
 
-/// Writes the checksum of the pixels' checksums into the `vxOC` chunk at that byte, and its own.
-fn bind_occupancy(file: &mut [u8], at_byte: usize, idat_crc: u32) {
-    let chunk = &mut file[at_byte..];
-    let length = chunk.first_chunk().map_or(0, |&bytes| u32::from_be_bytes(bytes)) as usize;
-    let (body, after) = chunk[4..].split_at_mut(4 + length);
-    body[5..9].copy_from_slice(&idat_crc.to_be_bytes());
+/// Writes the checksum of the pixels' checksums into a chunk that was written before them, and the chunk's own.
+fn bind_to_pixels(from_chunk: &mut [u8], idat_crc: u32) {
+    let length = from_chunk.first_chunk().map_or(0, |&bytes| u32::from_be_bytes(bytes)) as usize;
+    let (body, after) = from_chunk[4..].split_at_mut(4 + length);
+    body[4..][IDAT_CRC].copy_from_slice(&idat_crc.to_be_bytes());
     after[..4].copy_from_slice(&crc32fast::hash(body).to_be_bytes());
 }
 

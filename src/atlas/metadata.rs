@@ -1,8 +1,8 @@
 //! What an atlas file says of itself: the `vxMD` and `vxOC` chunks.
 //!
 //! ```text
-//! vxMD   version u8 = 1 | zoom u8 | strip rows u16 = 64 | x u32 | y u32 | layer i32 | base i32
-//!        | voxel size f64, metres | clipped u64 | credit, UTF-8 to the chunk's end
+//! vxMD   version u8 = 1 | CRC-32 of the IDATs' CRCs u32 | strip rows u16 = 64 | zoom u8 | x u32 | y u32
+//!        | layer i32 | base i32 | voxel size f64, metres | clipped u64 | credit, UTF-8 to the chunk's end
 //! vxOC   version u8 = 1 | CRC-32 of the IDATs' CRCs u32 | zlib stream of the occupancy, 2 MiB      (all big-endian)
 //! ```
 //!
@@ -11,7 +11,7 @@
 
 use flate2::{Compress, Compression, Decompress, FlushCompress, FlushDecompress, Status};
 
-use crate::atlas::chunks::Chunk;
+use crate::atlas::chunks::{Chunk, Chunks, SIGNATURE};
 use crate::geo::{RegionKey, TileCoord};
 use crate::limits::{REGION_VOLUME, REGION_VOXELS, STRIP_ROWS};
 use crate::voxel::Occupancy;
@@ -25,11 +25,11 @@ pub(crate) const OCCUPANCY: [u8; 4] = *b"vxOC";
 /// The version of both chunks.
 const VERSION: u8 = 1;
 
-/// Bytes of the metadata before the credit.
-const METADATA_BYTES: usize = 36;
+/// What both chunks begin with: the version, and room for the CRC over the IDATs' CRCs, which is known last.
+const HEAD: [u8; 5] = [VERSION, 0, 0, 0, 0];
 
-/// Bytes of the occupancy chunk before the zlib stream.
-pub(crate) const OCCUPANCY_HEAD_BYTES: usize = 5;
+/// Where that CRC stands in the data of both chunks.
+pub(crate) const IDAT_CRC: std::ops::Range<usize> = 1..5;
 
 /// What an atlas file says of itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,13 +46,24 @@ pub struct AtlasMetadata {
     pub credit: String,
 }
 
-impl AtlasMetadata {
-    /// The data of the `vxMD` chunk.
-    pub(crate) fn to_chunk_data(&self) -> Vec<u8> {
-        let Self { key, base, voxel_size_m, clipped, credit } = self;
-        let mut data = Vec::with_capacity(METADATA_BYTES + credit.len());
-        data.extend_from_slice(&[VERSION, key.tile.zoom()]);
+/// The `vxMD` chunk.
+#[derive(Debug)]
+pub(crate) struct MetadataChunk {
+    /// What it says of the region.
+    pub(crate) metadata: AtlasMetadata,
+    /// Rows of a strip; zero where the file is not in strips.
+    pub(crate) strip_rows: u16,
+    /// The CRC-32 of the IDATs' CRCs of the pixels that it was written for.
+    pub(crate) idat_crc: u32,
+}
+
+impl MetadataChunk {
+    /// The data of the chunk of a file in strips, the CRC of the pixels' CRCs still zero.
+    pub(crate) fn to_chunk_data(metadata: &AtlasMetadata) -> Vec<u8> {
+        let AtlasMetadata { key, base, voxel_size_m, clipped, credit } = metadata;
+        let mut data = HEAD.to_vec();
         data.extend_from_slice(&(STRIP_ROWS as u16).to_be_bytes());
+        data.push(key.tile.zoom());
         data.extend_from_slice(&key.tile.x().to_be_bytes());
         data.extend_from_slice(&key.tile.y().to_be_bytes());
         data.extend_from_slice(&key.layer.to_be_bytes());
@@ -63,36 +74,53 @@ impl AtlasMetadata {
         data
     }
 
-    /// Reads the data of a `vxMD` chunk; what speaks against it, in words.
+    /// Reads the chunk; what speaks against it, in words.
     pub(crate) fn from_chunk(chunk: &Chunk<'_>) -> Result<Self, String> {
-        chunk.check_crc().map_err(|error| error.to_string())?;
-        let mut fields = Fields(chunk.data);
-        let [version, zoom] = fields.take()?;
-        if version != VERSION {
-            return Err(format!("version {version}: this reader knows {VERSION}"));
-        }
-        let _strip_rows = u16::from_be_bytes(fields.take()?);
+        let (idat_crc, mut fields) = Fields::after_head(chunk)?;
+        let strip_rows = u16::from_be_bytes(fields.take()?);
+        let [zoom] = fields.take()?;
         let (x, y) = (u32::from_be_bytes(fields.take()?), u32::from_be_bytes(fields.take()?));
         let tile = TileCoord::new(zoom, x, y).map_err(|error| error.to_string())?;
-        Ok(Self {
+        let metadata = AtlasMetadata {
             key: RegionKey::new(tile, i32::from_be_bytes(fields.take()?)),
             base: i32::from_be_bytes(fields.take()?),
             voxel_size_m: f64::from_be_bytes(fields.take()?),
             clipped: u64::from_be_bytes(fields.take()?),
             credit: String::from_utf8(fields.0.to_vec()).map_err(|_| "the credit is not UTF-8".to_owned())?,
-        })
+        };
+        Ok(Self { metadata, strip_rows, idat_crc })
     }
 }
 
 /// Big-endian fields, one after the other.
 struct Fields<'a>(&'a [u8]);
 
-impl Fields<'_> {
+impl<'a> Fields<'a> {
+    /// The CRC of the pixels' CRCs and the fields after it, of a sound chunk of a version that is known.
+    fn after_head(chunk: &Chunk<'a>) -> Result<(u32, Self), String> {
+        chunk.check_crc().map_err(|error| error.to_string())?;
+        let mut fields = Self(chunk.data);
+        let [version] = fields.take()?;
+        if version != VERSION {
+            return Err(format!("it has version {version}: this reader knows {VERSION}"));
+        }
+        Ok((u32::from_be_bytes(fields.take()?), fields))
+    }
+
     fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
         let (field, rest) = self.0.split_first_chunk().ok_or("it is too short")?;
         self.0 = rest;
         Ok(*field)
     }
+}
+
+/// The voxels that the first bytes of a file promise: those of its `vxOC` chunk, as soon as that has arrived whole.
+///
+/// They are good for a first picture and no more. The pixels, once decoded, are right where the two differ.
+pub fn occupancy_ahead(first_bytes: &[u8]) -> Option<Occupancy> {
+    let is_png = first_bytes.starts_with(&SIGNATURE);
+    let chunk = is_png.then(|| Chunks::new(first_bytes))?.flatten().find(|chunk| chunk.name == OCCUPANCY)?;
+    Some(OccupancyChunk::from_chunk(&chunk).ok()?.occupancy)
 }
 
 /// The occupancy of a `vxOC` chunk.
@@ -107,13 +135,7 @@ pub(crate) struct OccupancyChunk {
 impl OccupancyChunk {
     /// Reads the data of a `vxOC` chunk; what speaks against it, in words.
     pub(crate) fn from_chunk(chunk: &Chunk<'_>) -> Result<Self, String> {
-        chunk.check_crc().map_err(|error| error.to_string())?;
-        let mut fields = Fields(chunk.data);
-        let [version] = fields.take()?;
-        if version != VERSION {
-            return Err(format!("version {version}: this reader knows {VERSION}"));
-        }
-        let idat_crc = u32::from_be_bytes(fields.take()?);
+        let (idat_crc, fields) = Fields::after_head(chunk)?;
         // One byte more than it may hold shows a stream that is too long.
         let mut bytes = vec![0; REGION_VOLUME / 8 + 1];
         let mut inflater = Decompress::new(true);
@@ -132,8 +154,7 @@ impl OccupancyChunk {
 
     /// The data of the `vxOC` chunk, the CRC of the pixels' CRCs still zero: it is known last.
     pub(crate) fn to_chunk_data(occupancy: &Occupancy) -> Vec<u8> {
-        let mut data = vec![VERSION, 0, 0, 0, 0];
-        debug_assert_eq!(data.len(), OCCUPANCY_HEAD_BYTES);
+        let mut data = HEAD.to_vec();
         let mut deflater = Compress::new(Compression::new(9), true);
         for plane in occupancy.rows().chunks(REGION_VOXELS as usize) {
             let bytes: Vec<u8> = plane.iter().flatten().flat_map(|word| word.to_le_bytes()).collect();
@@ -161,7 +182,8 @@ pub(crate) fn deflate_into(deflater: &mut Compress, input: &[u8], output: &mut V
     }
 }
 
-/// The CRC-32 over the IDATs' CRCs, big-endian, in the order of the file: what binds a `vxOC` to its pixels.
+/// The CRC-32 over the IDATs' CRCs, big-endian, in the order of the file: what binds both chunks to
+/// their pixels.
 pub(crate) fn crc_of_crcs(crcs: impl Iterator<Item = u32>) -> u32 {
     let mut hasher = crc32fast::Hasher::new();
     for crc in crcs {

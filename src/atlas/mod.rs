@@ -30,6 +30,7 @@ mod pixels;
 
 mod encode;
 mod expand;
+mod inspect;
 #[cfg(test)]
 mod tests;
 
@@ -40,7 +41,8 @@ pub use encode::{EncodeOptions, encode, encode_with};
 pub use encoded::EncodedAtlas;
 pub use error::AtlasError;
 pub use expand::ATLAS_ROW_BYTES;
-pub use metadata::AtlasMetadata;
+pub use inspect::{AtlasReport, ChunkReport, Finding, HeaderReport, VoxelReport, inspect};
+pub use metadata::{AtlasMetadata, occupancy_ahead};
 pub use morton::{
     morton_from_texel, morton_from_voxel, texel_from_morton, texel_from_voxel, voxel_from_morton, voxel_from_texel,
 };

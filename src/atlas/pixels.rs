@@ -58,6 +58,15 @@ impl Indexed {
             _ => Self::Table(Box::new(*air)),
         }
     }
+
+    /// Whether an index is air.
+    pub(crate) fn is_air(&self, idx: u8) -> bool {
+        match self {
+            Self::Solid => false,
+            Self::ZeroIsAir => idx == 0,
+            Self::Table(air) => air[usize::from(idx)],
+        }
+    }
 }
 
 impl Pixels for Rgba {

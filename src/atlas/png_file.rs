@@ -6,7 +6,7 @@
 use crate::atlas::AtlasError;
 use crate::atlas::band::BandFormat;
 use crate::atlas::chunks::{Chunk, Chunks, ColourType, Header};
-use crate::atlas::metadata::{METADATA, OCCUPANCY};
+use crate::atlas::metadata::{METADATA, MetadataChunk};
 use crate::atlas::pixels::Indexed;
 use crate::atlas::strips::Strips;
 use crate::limits::{ATLAS_PIXELS, N_STRIPS};
@@ -29,8 +29,6 @@ pub(crate) struct PngFile<'a> {
     pub(crate) strips: Result<Strips<'a>, String>,
     /// The last `vxMD` chunk.
     pub(crate) metadata: Option<Chunk<'a>>,
-    /// The last `vxOC` chunk.
-    pub(crate) occupancy: Option<Chunk<'a>>,
 }
 
 /// What the tRNS chunk says, for images without alpha.
@@ -50,7 +48,6 @@ struct Found<'a> {
     /// At most one more than strips can be.
     idats: Vec<Chunk<'a>>,
     metadata: Option<Chunk<'a>>,
-    occupancy: Option<Chunk<'a>>,
     previous: [u8; 4],
 }
 
@@ -58,7 +55,7 @@ impl<'a> PngFile<'a> {
     /// Takes a file apart; its signature has been seen.
     pub(crate) fn parse(file: &'a [u8]) -> Result<Self, AtlasError> {
         let mut chunks = Chunks::new(file);
-        let first = chunks.next().unwrap_or_else(|| Err(AtlasError::Empty))?;
+        let first = chunks.next().unwrap_or(Err(AtlasError::Empty))?;
         let header = Header::from_chunk(&first)?;
         let Header { width, height, bit_depth, .. } = header;
         if (width, height) != (ATLAS_PIXELS, ATLAS_PIXELS) {
@@ -74,20 +71,36 @@ impl<'a> PngFile<'a> {
         found.into_file(file, header)
     }
 
+    /// What the file says of itself, if that can be read.
+    pub(crate) fn metadata(&self) -> Option<MetadataChunk> {
+        MetadataChunk::from_chunk(self.metadata.as_ref()?).ok()
+    }
+
     /// Checks what strips leave for later: the CRC of every IDAT.
     pub(crate) fn check_idat_crcs(&self) -> Result<(), AtlasError> {
-        Chunks::new(self.file)
-            .filter(|chunk| chunk.as_ref().is_ok_and(|chunk| chunk.name == *b"IDAT"))
-            .try_for_each(|chunk| chunk?.check_crc())
+        self.idat_chunks().try_for_each(|chunk| chunk.check_crc())
+    }
+
+    /// The data of all IDATs, in order.
+    pub(crate) fn idats(&self) -> impl Iterator<Item = &'a [u8]> {
+        self.idat_chunks().map(|chunk| chunk.data)
+    }
+
+    fn idat_chunks(&self) -> impl Iterator<Item = Chunk<'a>> {
+        Chunks::new(self.file).flatten().filter(|chunk| chunk.name == *b"IDAT")
     }
 }
 
 impl<'a> Found<'a> {
     fn take(&mut self, chunk: Chunk<'a>) -> Result<(), AtlasError> {
         let has_pixels = !self.idats.is_empty();
+        // Also of chunks that nobody reads: one of them may be a tRNS whose name was damaged, and ignoring that would
+        // show another picture. The IDATs come later, on the threads that inflate them; our own are merely ignored.
+        if chunk.name != *b"IDAT" && !chunk.name.starts_with(b"vx") {
+            chunk.check_crc()?;
+        }
         match &chunk.name {
             b"PLTE" | b"tRNS" => {
-                chunk.check_crc()?;
                 let place = if chunk.name == *b"PLTE" { &mut self.palette } else { &mut self.transparency };
                 if has_pixels {
                     return Err(chunk.bad("follows the pixels: expected before them"));
@@ -108,7 +121,6 @@ impl<'a> Found<'a> {
             b"IEND" => {}
             b"acTL" => return Err(AtlasError::Animated),
             &METADATA => self.metadata = Some(chunk),
-            &OCCUPANCY => self.occupancy = Some(chunk),
             _ if chunk.is_critical() => return Err(chunk.bad("is critical and not known here")),
             _ => {}
         }
@@ -159,14 +171,13 @@ impl<'a> Found<'a> {
         let strips = match header {
             Header { is_interlaced: true, .. } => Err("it is interlaced".to_owned()),
             Header { bit_depth: 8, colour_type: ColourType::Grey | ColourType::Indexed | ColourType::Rgba, .. } => {
-                Strips::new(self.idats, format.clone())
+                Strips::new(self.idats, format.clone(), self.metadata.as_ref())
             }
             Header { bit_depth, colour_type, .. } => {
                 Err(format!("it is {colour_type:?} at {bit_depth} bits: strips are Grey, Indexed or Rgba at 8"))
             }
         };
-        let Self { metadata, occupancy, .. } = self;
-        Ok(PngFile { file, header, transparency, format, depth, strips, metadata, occupancy })
+        Ok(PngFile { file, header, transparency, format, depth, strips, metadata: self.metadata })
     }
 }
 

@@ -13,14 +13,17 @@
 //!
 //! A strip's deflate data is copied and *closed* with a last, stored block of the byte A5: it inflates to its 64 rows and
 //! A5, or it is no strip. A stream that ends early, a strip that is too short or too long, and one that leans on its
-//! predecessors are noticed by that. The Adler-32 of the whole image is not looked at: the CRC of each IDAT covers the
-//! same bytes, and `inspect` compares both.
+//! predecessors are noticed by that.
+//!
+//! The Adler-32 of the whole image is not looked at, which would cost a quarter of the time of an RGBA file. Each IDAT's
+//! CRC covers the same bytes, and the metadata chunk's CRC over those CRCs their order and number.
 
 use crate::atlas::AtlasError;
 use crate::atlas::band::{BandFormat, StripVoxels, strip_from_band};
 use crate::atlas::chunks::Chunk;
 use crate::atlas::decode::Scratch;
-use crate::limits::N_STRIPS;
+use crate::atlas::metadata::{MetadataChunk, crc_of_crcs};
+use crate::limits::{N_STRIPS, STRIP_ROWS};
 
 /// How every strip's deflate data ends: the empty stored block of a full flush, past its three header bits.
 const FLUSH: [u8; 4] = [0x00, 0x00, 0xFF, 0xFF];
@@ -51,9 +54,17 @@ impl<'a> Strips<'a> {
     /// # Errors
     ///
     /// What speaks against it, in words: such a file is decoded the plain way.
-    pub(crate) fn new(idats: Vec<Chunk<'a>>, format: BandFormat) -> Result<Self, String> {
+    pub(crate) fn new(idats: Vec<Chunk<'a>>, format: BandFormat, metadata: Option<&Chunk<'_>>) -> Result<Self, String> {
+        let metadata = MetadataChunk::from_chunk(metadata.ok_or("it has no vxMD chunk")?)
+            .map_err(|what| format!("its vxMD chunk cannot be read: {what}"))?;
+        if u32::from(metadata.strip_rows) != STRIP_ROWS {
+            return Err(format!("its strips have {} rows, not {STRIP_ROWS}", metadata.strip_rows));
+        }
         if idats.len() != N_STRIPS {
-            return Err(format!("it has {} IDAT chunks, not {N_STRIPS}", idats.len()));
+            return Err(format!("it has {} IDAT chunks, not {N_STRIPS}", idats.len().min(N_STRIPS + 1)));
+        }
+        if metadata.idat_crc != crc_of_crcs(idats.iter().map(|idat| idat.crc)) {
+            return Err("its IDAT chunks are not those that its vxMD chunk was written for".to_owned());
         }
         let strips = Self { idats, format };
         let header = strips.idats[0].data.first_chunk::<2>();
@@ -147,5 +158,42 @@ mod portable {
             matches!(self.0.decompress(closed, band, FlushDecompress::Finish), Ok(Status::StreamEnd))
                 && self.0.total_out() == band.len() as u64
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use flate2::{Compress, Compression, FlushCompress};
+
+    use super::{CLOSING, SPARE_BYTES, native, portable};
+    use crate::atlas::metadata::deflate_into;
+
+    /// Whether a strip of these rows is good, closed after `edit`; both libraries must say the same.
+    fn is_good(flush: FlushCompress, edit: impl FnOnce(&mut Vec<u8>)) -> bool {
+        let rows: Vec<u8> = (0..10_000u32).map(|i| (i * i >> 7) as u8).collect();
+        let mut closed = Vec::new();
+        deflate_into(&mut Compress::new(Compression::fast(), false), &rows, &mut closed, flush);
+        edit(&mut closed);
+        closed.extend(CLOSING);
+        closed.extend([0; SPARE_BYTES]);
+        let mut bands = [vec![0; rows.len() + 1], vec![0; rows.len() + 1]];
+        let is_native_good = native::Inflater::new().inflate_strip(&closed, &mut bands[0]);
+        let is_portable_good = portable::Inflater::new().inflate_strip(&closed, &mut bands[1]);
+        assert_eq!(is_native_good, is_portable_good);
+        if is_native_good {
+            assert_eq!(bands[0], bands[1]);
+            assert_eq!(bands[0][..rows.len()], rows);
+        }
+        is_native_good
+    }
+
+    #[test]
+    fn closed_strips_are_good_and_nothing_else() {
+        assert!(is_good(FlushCompress::Full, |_| {}));
+        assert!(!is_good(FlushCompress::Finish, |_| {}), "a final block");
+        assert!(!is_good(FlushCompress::None, |_| {}), "no flush");
+        assert!(!is_good(FlushCompress::Full, |strip| strip.truncate(strip.len() - 5)), "cut");
+        assert!(!is_good(FlushCompress::Full, |strip| strip.extend([0, 1, 0, 0xFE, 0xFF, 7])), "one byte too long");
+        assert!(!is_good(FlushCompress::Full, |strip| strip.clear()), "empty");
     }
 }

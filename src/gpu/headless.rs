@@ -3,12 +3,16 @@
 //! Owns a texture to draw into and the way back from it. Yields RGBA8 rows without padding; it writes no file.
 
 use std::sync::mpsc;
+use std::time::Duration;
 
 use super::device::Gpu;
 use super::error::GpuError;
 use super::look::FrameStyle;
 use super::renderer::{FrameStats, Renderer};
 use crate::view::View;
+
+/// How long a callback may take once the GPU is done: a driver that never answers is an error and no hang.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A texture to draw into, and to read.
 #[derive(Debug)]
@@ -39,6 +43,21 @@ impl Offscreen {
     ///
     /// A side is 0 or above the device's limit (8192).
     pub fn new(gpu: &Gpu, width_px: u32, height_px: u32) -> Result<Self, GpuError> {
+        Self::with_format(gpu, Self::FORMAT, width_px, height_px)
+    }
+
+    /// [`new`](Self::new) in one of the two RGBA8 formats, for a renderer of that format.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn with_format(
+        gpu: &Gpu,
+        format: wgpu::TextureFormat,
+        width_px: u32,
+        height_px: u32,
+    ) -> Result<Self, GpuError> {
+        debug_assert_eq!(format.remove_srgb_suffix(), Self::FORMAT, "pictures are RGBA8");
         let side_px_max = gpu.device.limits().max_texture_dimension_2d;
         if !(1..=side_px_max).contains(&width_px) || !(1..=side_px_max).contains(&height_px) {
             return Err(GpuError::PictureSize { width_px, height_px, side_px_max });
@@ -49,7 +68,7 @@ impl Offscreen {
             mip_level_count: 1,
             sample_count: 1,
             dimension: wgpu::TextureDimension::D2,
-            format: Self::FORMAT,
+            format,
             usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
             view_formats: &[],
         });
@@ -117,8 +136,9 @@ impl Offscreen {
             let _ = mapped.send(result);
         });
         self.gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|err| readback(err.to_string()))?;
+        // Another thread that polls may have taken the callback and be about to run it.
         answer
-            .try_recv()
+            .recv_timeout(ANSWER_TIMEOUT)
             .map_err(|_| readback("the driver gave no answer".to_owned()))?
             .map_err(|err| readback(err.to_string()))?;
         let bytes = buffer.get_mapped_range(..).map_err(|err| readback(err.to_string()))?;

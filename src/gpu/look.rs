@@ -27,19 +27,19 @@ pub enum FrameStyle {
 const TO_SUN: [f32; 3] = [-0.33, 0.77, 0.55];
 
 /// Where the fog begins, as a part of the draw distance.
-const FOG_START: f64 = 0.6;
+const FOG_START: f64 = 0.55;
 
 /// Linear light of the sun on a face that looks into it: warm.
-const SUN: Vec3 = Vec3::new(0.86, 0.78, 0.66);
+const SUN: Vec3 = Vec3::new(0.86, 0.765, 0.61);
 
 /// Linear light of the sky on a face that looks up: blue.
-const SKY: Vec3 = Vec3::new(0.30, 0.36, 0.46);
+const SKY: Vec3 = Vec3::new(0.35, 0.40, 0.49);
 
 /// Linear light that the ground throws back on a face that looks down.
-const GROUND: Vec3 = Vec3::new(0.17, 0.165, 0.16);
+const GROUND: Vec3 = Vec3::new(0.25, 0.245, 0.235);
 
 /// What is lost at once where a face turns from the sun, so that two faces in the shade still read apart.
-const SHADE_DEPTH: f32 = 0.30;
+const SHADE_DEPTH: f32 = 0.5;
 
 /// The sky at the horizon, linear: a pale blue haze.
 const HORIZON: Vec3 = Vec3::new(0.62, 0.72, 0.82);
@@ -124,12 +124,12 @@ mod tests {
     fn the_light_term_is_the_references() {
         // dot(normalize(-0.33, 0.77, 0.55), n) * 0.5 + 0.5
         for (face, expected) in [
-            (Face::NegX, 0.664_7),
-            (Face::PosX, 0.335_3),
-            (Face::NegY, 0.115_6),
-            (Face::PosY, 0.884_4),
-            (Face::NegZ, 0.225_4),
-            (Face::PosZ, 0.774_6),
+            (Face::NegX, 0.664_6),
+            (Face::PosX, 0.335_4),
+            (Face::NegY, 0.115_8),
+            (Face::PosY, 0.884_2),
+            (Face::NegZ, 0.225_6),
+            (Face::PosZ, 0.774_4),
         ] {
             assert!((flat_light(face) - expected).abs() < 1e-4, "{face:?}: {}", flat_light(face));
         }

@@ -251,14 +251,14 @@ mod tests {
             for allocation in taken.drain(..) {
                 pool.give_back(allocation);
             }
-            prop_assert_eq!(pool.n_pages(), 1);
+            prop_assert!(pool.n_pages() <= 1);
         }
     }
 
     #[test]
     fn a_freed_gap_is_filled_before_a_page_is_added() {
         let mut pool = Pool::new(10);
-        let mut take = |pool: &mut Pool<()>, len| pool.take(len, || Ok::<_, Infallible>(())).unwrap();
+        let take = |pool: &mut Pool<()>, len| pool.take(len, || Ok::<_, Infallible>(())).unwrap();
         let a = take(&mut pool, 4);
         let b = take(&mut pool, 6);
         pool.give_back(a);

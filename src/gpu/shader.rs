@@ -46,12 +46,11 @@ fn append(path: &str, others: &[(&str, &str)], done: &mut Vec<String>, source: &
     let mut files = others.iter().chain(&FILES);
     let (_, text) = files.find(|(it, _)| *it == path).unwrap_or_else(|| panic!("shaders/{path} does not exist"));
     for line in text.lines() {
-        match line.strip_prefix("#import ") {
-            Some(import) => append(import.trim(), others, done, source),
-            None => {
-                source.push_str(line);
-                source.push('\n');
-            }
+        if let Some(import) = line.strip_prefix("#import ") {
+            append(import.trim(), others, done, source);
+        } else {
+            source.push_str(line);
+            source.push('\n');
         }
     }
 }

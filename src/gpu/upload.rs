@@ -88,7 +88,8 @@ pub(super) struct Slots {
     /// Bound where a piece has no face colours of its own.
     no_colours: ColourPage,
     colours_layout: wgpu::BindGroupLayout,
-    slots: Vec<Option<Resident>>,
+    /// By slot.
+    residents: Vec<Option<Resident>>,
     uploaded_bytes: u64,
 }
 
@@ -113,7 +114,7 @@ impl Slots {
             no_colours: ColourPage::new(gpu, colours_layout, no_colours, &palettes),
             palettes,
             colours_layout: colours_layout.clone(),
-            slots: (0..SLOTS_MAX).map(|_| None).collect(),
+            residents: (0..SLOTS_MAX).map(|_| None).collect(),
             uploaded_bytes: 0,
             gpu: gpu.clone(),
         }
@@ -143,11 +144,11 @@ impl Slots {
         if let FaceColours::Indexed { palette, .. } = &built.mesh.face_colours {
             self.upload_palette(update.at, palette);
         }
-        self.slots[update.at] = Some(Resident {
+        self.residents[update.at] = Some(Resident {
             offset: update.offset,
             bounds: bounds(&built.mesh.quads),
             is_direct: matches!(built.mesh.face_colours, FaceColours::Direct { .. }),
-            size_bytes: self.size_bytes(&pieces, &built.mesh.face_colours),
+            size_bytes: taken_bytes(&pieces, &built.mesh.face_colours),
             pieces,
         });
         Ok(())
@@ -155,7 +156,7 @@ impl Slots {
 
     /// What the slots hold, by slot.
     pub(super) fn residents(&self) -> impl Iterator<Item = (usize, &Resident)> {
-        self.slots.iter().enumerate().filter_map(|(at, resident)| Some((at, resident.as_ref()?)))
+        self.residents.iter().enumerate().filter_map(|(at, resident)| Some((at, resident.as_ref()?)))
     }
 
     /// The page of a piece's quads.
@@ -192,7 +193,7 @@ impl Slots {
     }
 
     fn clear(&mut self, at: usize) {
-        if let Some(resident) = self.slots[at].take() {
+        if let Some(resident) = self.residents[at].take() {
             self.give_back(resident.pieces);
         }
     }
@@ -266,15 +267,6 @@ impl Slots {
         self.gpu.queue.write_buffer(&self.palettes, at_bytes, bytemuck::cast_slice(&words));
         self.uploaded_bytes += PALETTE_BYTES;
     }
-
-    fn size_bytes(&self, pieces: &[ResidentPiece], face_colours: &FaceColours) -> u64 {
-        let in_pages = |piece: &ResidentPiece| {
-            u64::from(piece.quads.len()) * QUAD_BYTES
-                + piece.colours.as_ref().map_or(0, |it| u64::from(it.len()) * WORD_BYTES)
-        };
-        let palette_bytes = if matches!(face_colours, FaceColours::Indexed { .. }) { PALETTE_BYTES } else { 0 };
-        pieces.iter().map(in_pages).sum::<u64>() + palette_bytes
-    }
 }
 
 impl ColourPage {
@@ -344,6 +336,16 @@ fn write_words(gpu: &Gpu, page: &wgpu::Buffer, at_bytes: u64, face_colours: &Fac
         gpu.queue.write_buffer(page, at_bytes + whole.as_flattened().len() as u64, &word);
     }
     words.len() as u64 * WORD_BYTES
+}
+
+/// Bytes that the pieces and a palette take.
+fn taken_bytes(pieces: &[ResidentPiece], face_colours: &FaceColours) -> u64 {
+    let in_pages = |piece: &ResidentPiece| {
+        u64::from(piece.quads.len()) * QUAD_BYTES
+            + piece.colours.as_ref().map_or(0, |it| u64::from(it.len()) * WORD_BYTES)
+    };
+    let palette_bytes = if matches!(face_colours, FaceColours::Indexed { .. }) { PALETTE_BYTES } else { 0 };
+    pieces.iter().map(in_pages).sum::<u64>() + palette_bytes
 }
 
 /// The box round all quads, in region voxels.

@@ -6,5 +6,7 @@
 
 mod build;
 mod native;
+#[cfg(test)]
+mod tests;
 
 pub use native::{Loader, LoaderConfig};

@@ -24,7 +24,7 @@ const INK: [f32; 3] = [236.0, 238.0, 240.0];
 /// # Panics
 ///
 /// `rgba` is not `width_px` * `height_px` * 4 bytes long.
-pub fn draw_caption(rgba: &mut [u8], width_px: u32, height_px: u32, text: &str) {
+pub(super) fn draw_caption(rgba: &mut [u8], width_px: u32, height_px: u32, text: &str) {
     assert_eq!(rgba.len(), width_px as usize * height_px as usize * 4, "an RGBA8 picture of the stated size");
     let font = FontRef::try_from_slice(epaint_default_fonts::UBUNTU_LIGHT).expect("the bundled font is sound");
     let text_px = (height_px as f32 * TEXT_HEIGHT_SHARE).clamp(*TEXT_HEIGHT_PX.start(), *TEXT_HEIGHT_PX.end());
@@ -134,10 +134,8 @@ mod tests {
         let (w, h) = (640, 360);
         let mut rgba = picture(w, h);
         draw_caption(&mut rgba, w, h, "Project PLATEAU (CC BY 4.0)");
-        let changed: Vec<(u32, u32)> = (0..w * h)
-            .filter(|&i| rgba[(i * 4) as usize..][..4] != [200; 4])
-            .map(|i| (i % w, i / w))
-            .collect();
+        let changed: Vec<(u32, u32)> =
+            (0..w * h).filter(|&i| rgba[(i * 4) as usize..][..4] != [200; 4]).map(|i| (i % w, i / w)).collect();
         assert!(changed.contains(&(w - 1, h - 1)), "the plate reaches the corner");
         assert!(changed.iter().all(|&(x, y)| x > w / 2 && y > h * 9 / 10), "it stays small");
         assert!(rgba.chunks(4).any(|p| p[0] > 225), "there is ink on it");

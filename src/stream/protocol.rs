@@ -130,6 +130,9 @@ pub enum LoadError {
 }
 
 /// A change of one slot, to be made whole: geometry, colours and offset together.
+///
+/// Who brings a renderer that wants the reference system's texture expands `region.region` to RGBA8, row by row; nothing
+/// is expanded before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotUpdate {
     /// The slot, 0..[`SLOTS_MAX`](crate::limits::SLOTS_MAX).

@@ -223,7 +223,7 @@ impl RegionState {
     /// Forgets everything: level none, and nothing wanted. Yields the task that is to be aborted.
     #[must_use = "the task runs on unless it is aborted"]
     pub fn dispose(&mut self) -> Option<Task> {
-        std::mem::replace(self, Self::new()).task
+        std::mem::take(self).task
     }
 
     /// How far it is.

@@ -3,7 +3,8 @@
 //! Owns the regions' states, the queues, the store and the slots, and lets them know of each other. Receives an
 //! [`Interest`] and the time once a frame, and [`Event`]s whenever they come; yields [`Command`]s and [`SlotUpdate`]s.
 //! It executes nothing, and reads no clock: all times are durations since one start of the caller's choice, and a time
-//! that runs backwards is taken for the latest one seen.
+//! that runs backwards is taken for the latest one seen. What a running task holds is not in the store's account: at
+//! most one file a fetch, and one region a build.
 //!
 //! ```text
 //! frame(interest, now):  adopt the interest ─▶ make room ─▶ queue and start tasks ─▶ change slots
@@ -316,7 +317,7 @@ impl Scene {
         let update = |change: super::slots::SlotChange<RegionKey>| SlotUpdate {
             at: change.at,
             region: change.owner.and_then(|key| self.store.get(&key)).and_then(RegionState::built).cloned(),
-            offset: change.owner.map_or([0; 3], |key| offset_in_world(key, self.config.base)),
+            offset: change.owner.map_or([0; 3], |key| key.origin(self.config.base)),
         };
         changes.into_iter().map(update).collect()
     }
@@ -333,12 +334,12 @@ impl Scene {
     /// Takes the end of a task. False, and nothing changes, where it is stale: of a task that was aborted, has ended
     /// already, or was never started.
     pub fn handle(&mut self, event: Event, now: Duration) -> bool {
-        self.now = self.now.max(now);
         let Event { ticket, key, outcome } = event;
         let current = self.store.get(&key).and_then(RegionState::task).filter(|task| task.ticket == ticket);
         let Some(kind) = current.map(|task| task.kind).filter(|&kind| self.queue(kind).finish(&key)) else {
             return false;
         };
+        self.now = self.now.max(now);
         let (now, random) = (self.now, mix(self.config.seed ^ ticket.0));
         self.change(key, |state| {
             state.finish(ticket, checked(outcome, key), now, random);
@@ -544,17 +545,9 @@ fn checked(outcome: Outcome, key: RegionKey) -> Outcome {
     }
 }
 
-/// World position of a region's lowest corner, in z17 voxels: [x * 256, base + 256 * layer, y * 256] at zoom 17, and
-/// the same scaled by 2^(17 - zoom) at the others. Below a voxel it is rounded down.
-fn offset_in_world(key: RegionKey, base: i32) -> [i64; 3] {
-    let scaled = |n: i64| (n * i64::from(limits::REGION_VOXELS)) << limits::ZOOM_FULL >> key.tile.zoom();
-    let [x, y, z] = [i64::from(key.tile.x()), i64::from(key.layer), i64::from(key.tile.y())].map(scaled);
-    [x, i64::from(base) + y, z]
-}
-
 /// Squared distance between two regions' corners, in voxels: exact, and the same on every machine.
 fn distance_squared(a: RegionKey, b: RegionKey) -> u64 {
-    let (a, b) = (offset_in_world(a, 0), offset_in_world(b, 0));
+    let (a, b) = (a.origin(0), b.origin(0));
     (0..3).fold(0u64, |sum, axis| {
         let along = a[axis].abs_diff(b[axis]);
         sum.saturating_add(along.saturating_mul(along))

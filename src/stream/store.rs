@@ -4,9 +4,9 @@
 //! least useful entry while a limit is exceeded. It does not know what the values are, only what they cost.
 //!
 //! ```text
-//! least useful first:
-//!   1. outside the interest   least recently wanted, then farthest when it left
-//!   2. in the interest        lowest rank; only for the byte budget, never for a count
+//! who goes:
+//!   outside the interest   the least recently wanted first, then the farthest when it left
+//!   in the interest        who does not fit into the byte budget beside the better ranked; never for a count
 //! ```
 //!
 //! Entries of no bytes (empty regions, errors) are only remembered: they have a generous bound of their own, so that an
@@ -164,15 +164,21 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
         if self.remembered.len() > self.limits.remembered {
             return first(&self.remembered);
         }
-        let over_bytes = self.bytes_held > self.limits.bytes;
-        if over_bytes || self.outside.len() > self.limits.outside {
-            return first(&self.outside).or_else(|| self.least_useful_wanted());
+        if self.bytes_held > self.limits.bytes {
+            return self.first_that_does_not_fit().map(Victim::Wanted).or_else(|| first(&self.outside));
         }
-        None
+        if self.outside.len() > self.limits.outside { first(&self.outside) } else { None }
     }
 
-    fn least_useful_wanted(&self) -> Option<Victim<K>> {
-        self.wanted.iter().rev().find(|(_, key)| self.bytes_of(key) > 0).map(|&(_, key)| Victim::Wanted(key))
+    /// The first entry of the interest that has no room beside the better ranked. It is asked before those outside:
+    /// they need not go for one that cannot stay, and neither need small ones of lower rank.
+    fn first_that_does_not_fit(&self) -> Option<K> {
+        let mut bytes = 0;
+        let mut keys = self.wanted.iter().map(|&(_, key)| key);
+        keys.find(|key| {
+            bytes += self.bytes_of(key);
+            bytes > self.limits.bytes
+        })
     }
 
     /// The entries of the interest, most useful first.

@@ -31,7 +31,9 @@ pub(crate) fn folder(value: Option<OsString>) -> Result<Option<PathBuf>, String>
         return Ok(Some(folder));
     }
     let folder = folder.display();
-    Err(format!("VOXATLAS_DATA is \"{folder}\", which is no folder; expected the one with the real data, or no variable"))
+    Err(format!(
+        "VOXATLAS_DATA is \"{folder}\", which is no folder; expected the one with the real data, or no variable"
+    ))
 }
 
 /// Says that a test is skipped: to whoever reads its output, and in the list that `make test` prints at its end, since

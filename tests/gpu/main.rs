@@ -2,6 +2,7 @@
 //!
 //! One binary: linking wgpu is most of a GPU test's cost.
 #![cfg(feature = "gpu")]
+#![expect(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod atlas_oracle;
 mod device;

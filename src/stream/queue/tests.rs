@@ -148,7 +148,7 @@ impl Model {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn it_is_a_sorted_list(operations in prop::collection::vec(operation(), 0..120)) {

@@ -46,7 +46,7 @@ fn more_regions_than_slots_wait_for_one() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(256))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn a_renderer_that_follows_the_changes_sees_the_owners(

@@ -1,0 +1,266 @@
+//! What comes in: features with heights, a source tile at a time.
+//!
+//! Owns [`Input`], the seam that every format joins, and the values that cross it. A format is asked for one tile and
+//! yields the features that reach into it, in the fixed frame of [`SOURCE_EXTENT`] units a tile; the encoder asks for a
+//! tile's neighbours in the same way. An input keeps no features between two calls and knows nothing of voxels.
+
+mod mvt;
+mod mvt_dir;
+mod protobuf;
+
+use std::path::PathBuf;
+
+use thiserror::Error;
+use voxatlas::geo::TileCoord;
+
+pub use mvt::{LayerSelection, MvtError, decode as decode_mvt};
+pub use mvt_dir::MvtDir;
+
+/// Units along the edge of a source tile, whatever its zoom: every usual MVT extent (256 to 65,536) divides it, so that
+/// no coordinate is rounded, and at zoom 10..=17 the centre of a voxel has whole coordinates.
+pub const SOURCE_EXTENT: i64 = 1 << 16;
+
+/// Coordinates reach this far from the tile's corner, in units (8,192 tiles): products of two differences fit an i64.
+pub const COORDINATE_MAX: i64 = 1 << 29;
+
+/// Zooms of source tiles: coarser ones have voxel centres between two units, and buildings generalised away.
+pub const SOURCE_ZOOMS: std::ops::RangeInclusive<u8> = 10..=17;
+
+/// The height of a feature whose own is missing, zero or negative, in metres: one storey.
+pub const FALLBACK_HEIGHT_M: f64 = 3.0;
+
+/// A point in units of [`SOURCE_EXTENT`] from the north-west corner of its source tile: x east, y south.
+pub type Point = [i32; 2];
+
+/// A polygon: its rings, filled by the even-odd rule. A ring need not repeat its first point.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Polygon {
+    /// The rings, in no particular order or direction.
+    pub rings: Vec<Vec<Point>>,
+}
+
+impl Polygon {
+    /// The edges of all rings, each ring closed.
+    pub fn edges(&self) -> impl Iterator<Item = (Point, Point)> + '_ {
+        self.rings.iter().flat_map(|ring| {
+            let next = ring.iter().cycle().skip(1);
+            ring.iter().copied().zip(next.copied())
+        })
+    }
+}
+
+/// What a feature is called: the same in every tile that holds a copy of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum FeatureId {
+    /// The id that the input gives it. Inputs of one run share their ids, as the parts of one data set do.
+    Given(u64),
+    /// Its place, where the input gives it none.
+    Place {
+        /// The input, in the order of the command line.
+        input: u32,
+        /// Its source tile.
+        tile: TileCoord,
+        /// Its place in that tile.
+        feature_idx: u32,
+    },
+}
+
+impl FeatureId {
+    /// A number that stands for the id, well mixed: equal ids give equal numbers on every machine.
+    pub fn mixed(self) -> u64 {
+        match self {
+            Self::Given(id) => mix(id),
+            Self::Place { input, tile, feature_idx } => {
+                [u64::from(tile.x()), u64::from(tile.y()), u64::from(feature_idx)]
+                    .into_iter()
+                    .fold(mix(u64::from(input) << 8 | u64::from(tile.zoom())), |hash, part| mix(hash ^ part))
+            }
+        }
+    }
+}
+
+/// Mixes the bits of a number (the finaliser of SplitMix64).
+pub fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+/// Why a feature has the fallback height.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fallback {
+    /// It has no height, or one that is no finite number.
+    Missing,
+    /// Its height is zero.
+    Zero,
+    /// Its height is below zero.
+    Negative,
+}
+
+/// The height of a feature above its ground.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Height {
+    /// Metres, above zero and finite.
+    pub metres: f64,
+    /// Why this is [`FALLBACK_HEIGHT_M`] rather than the input's figure.
+    pub fallback: Option<Fallback>,
+}
+
+impl Height {
+    /// Takes what the input says, or falls back.
+    pub fn from_input(metres: Option<f64>) -> Self {
+        let fallback = match metres {
+            Some(metres) if metres.is_finite() && metres > 0.0 => return Self { metres, fallback: None },
+            Some(metres) if metres.is_finite() && metres < 0.0 => Fallback::Negative,
+            Some(0.0) => Fallback::Zero,
+            _ => Fallback::Missing,
+        };
+        Self { metres: FALLBACK_HEIGHT_M, fallback: Some(fallback) }
+    }
+}
+
+/// A building or a part of one: a roof surface or a footprint that stands on the ground.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Feature {
+    /// Its name.
+    pub id: FeatureId,
+    /// Its height above the ground.
+    pub height: Height,
+    /// What it covers: the union of its polygons.
+    pub polygons: Vec<Polygon>,
+}
+
+/// The features that reach into one source tile; those that cross its border may be clipped a little outside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SourceTile {
+    /// The tile whose frame the polygons use.
+    pub tile: TileCoord,
+    /// The features, in the order of the input.
+    pub features: Vec<Feature>,
+}
+
+/// A source of features that can be asked for a tile.
+pub trait Input: Send + Sync {
+    /// What messages call it.
+    fn name(&self) -> String;
+
+    /// The zoom of its tiles, one of [`SOURCE_ZOOMS`].
+    fn zoom(&self) -> u8;
+
+    /// The tiles that hold anything, each once, in any order.
+    fn tiles(&self) -> Vec<TileCoord>;
+
+    /// The tiles of a row that hold anything, each once, in any order.
+    fn row(&self, y: u32) -> Vec<TileCoord> {
+        self.tiles().into_iter().filter(|tile| tile.y() == y).collect()
+    }
+
+    /// Reads the features of a tile; a tile that does not exist holds none.
+    ///
+    /// # Errors
+    ///
+    /// The tile cannot be read or is malformed. Other tiles are not affected.
+    fn read(&self, tile: TileCoord) -> Result<Vec<Feature>, InputError>;
+}
+
+/// Opens the inputs of a command line, in their order.
+///
+/// # Errors
+///
+/// One of them cannot be opened or holds nothing that can be read.
+pub fn open(paths: &[PathBuf], selection: &LayerSelection) -> Result<Vec<Box<dyn Input>>, InputError> {
+    let open_one = |(idx, path): (usize, &PathBuf)| -> Result<Box<dyn Input>, InputError> {
+        Ok(Box::new(MvtDir::open(path, idx as u32, selection.clone())?))
+    };
+    paths.iter().enumerate().map(open_one).collect()
+}
+
+/// Why an input, or one tile of it, cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum InputError {
+    /// A file or folder cannot be read.
+    #[error("{}: cannot be read: {error}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// What the system says.
+        #[source]
+        error: std::io::Error,
+    },
+    /// The input is neither a folder nor another known format.
+    #[error("{}: no known input: expected a folder of vector tiles, {{z}}/{{x}}/{{y}}.pbf", path.display())]
+    UnknownFormat {
+        /// What was given.
+        path: PathBuf,
+    },
+    /// The folder holds no tile that can be used.
+    #[error(
+        "{}: no vector tile found: expected {{z}}/{{x}}/{{y}}.pbf or .mvt at a zoom of {}..={}{}",
+        path.display(), SOURCE_ZOOMS.start(), SOURCE_ZOOMS.end(), other_zooms(zooms)
+    )]
+    NoTiles {
+        /// The folder.
+        path: PathBuf,
+        /// Zooms that were found and cannot be used.
+        zooms: Vec<u8>,
+    },
+    /// A vector tile is malformed.
+    #[error("{}: malformed vector tile: {error}", path.display())]
+    Mvt {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        #[source]
+        error: MvtError,
+    },
+}
+
+fn other_zooms(zooms: &[u8]) -> String {
+    if zooms.is_empty() {
+        return String::new();
+    }
+    let list: Vec<_> = zooms.iter().map(u8::to_string).collect();
+    format!(", found only zoom {}", list.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heights_fall_back_by_kind() {
+        let check = |input: Option<f64>, expected: Option<Fallback>| {
+            let height = Height::from_input(input);
+            assert_eq!(height.fallback, expected, "{input:?}");
+            assert!(height.metres > 0.0 && height.metres.is_finite());
+        };
+        check(Some(12.5), None);
+        check(Some(f64::MIN_POSITIVE), None);
+        check(None, Some(Fallback::Missing));
+        check(Some(f64::NAN), Some(Fallback::Missing));
+        check(Some(f64::INFINITY), Some(Fallback::Missing));
+        check(Some(0.0), Some(Fallback::Zero));
+        check(Some(-0.0), Some(Fallback::Zero));
+        check(Some(-3.42), Some(Fallback::Negative));
+        assert_eq!(Height::from_input(Some(12.5)).metres, 12.5);
+    }
+
+    #[test]
+    fn given_ids_sort_before_places_and_mix_apart() {
+        let tile = TileCoord::new(16, 1, 2).unwrap();
+        let place = FeatureId::Place { input: 0, tile, feature_idx: 0 };
+        assert!(FeatureId::Given(u64::MAX) < place);
+        let other = FeatureId::Place { input: 0, tile, feature_idx: 1 };
+        assert_ne!(place.mixed(), other.mixed());
+        assert_ne!(FeatureId::Given(1).mixed(), FeatureId::Given(2).mixed());
+    }
+
+    #[test]
+    fn edges_close_every_ring() {
+        let polygon = Polygon { rings: vec![vec![[0, 0], [4, 0], [0, 4]], vec![[9, 9]]] };
+        let edges: Vec<_> = polygon.edges().collect();
+        assert_eq!(edges, [([0, 0], [4, 0]), ([4, 0], [0, 4]), ([0, 4], [0, 0]), ([9, 9], [9, 9])]);
+    }
+}

@@ -1,0 +1,29 @@
+//! The parts of `atlas-tools`, in the order in which a city passes through them:
+//!
+//! ```text
+//! input -> touch, buildings -> raster, columns, ground -> look, voxelise -> encode -> files
+//! ```
+//!
+//! `atlas-tools` is a program; this library exists so that tests, fuzz targets and the maker of the demo city reach its
+//! parts. Everything from `input` to `voxelise` is pure but for the reading of tiles; files are written by `encode`
+//! alone, through `output`.
+
+pub mod input;
+
+pub mod buildings;
+pub mod touch;
+
+pub mod columns;
+pub mod ground;
+pub mod raster;
+
+pub mod look;
+pub mod voxelise;
+
+pub mod demo;
+pub mod encode;
+pub mod serve;
+
+pub mod interrupt;
+pub mod outcome;
+pub mod output;
