@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::input::{Feature, FeatureId, SOURCE_EXTENT, SourceTile};
+use crate::input::{Feature, FeatureId, Polygon, SOURCE_EXTENT, SourceTile};
 use crate::touch::{Groups, Owned, join_touching};
 
 /// A source tile whose touching features are grouped.
@@ -186,7 +186,8 @@ fn join_nameless(blocks: &[Neighbour<'_>], first_part: &[usize], groups: &mut Gr
 }
 
 fn describe(blocks: &[Neighbour<'_>], of_part: &[Vec<u32>], n_buildings: usize) -> Vec<Building> {
-    let nothing = |key| Building { key, height_m: 0.0, bounds: Bounds::NONE, upper_bounds: Bounds::NONE, grain: [0; 2] };
+    let nothing =
+        |key| Building { key, height_m: 0.0, bounds: Bounds::NONE, upper_bounds: Bounds::NONE, grain: [0; 2] };
     let mut buildings: Vec<Option<Building>> = vec![None; n_buildings];
     let features = || {
         blocks.iter().zip(of_part).flat_map(|(neighbour, of_part)| {
@@ -223,7 +224,7 @@ fn add_grain(feature: &Feature, grain: &mut [i128; 2]) {
     // Outside the tile run the edges at which copies are clipped; the copy in the neighbour has the true ones.
     let outside = |value: i32| i64::from(value) < 0 || i64::from(value) > SOURCE_EXTENT;
     let square = |[re, im]: [i128; 2]| [re * re - im * im, 2 * re * im];
-    for (a, b) in feature.polygons.iter().flat_map(|polygon| polygon.edges()) {
+    for (a, b) in feature.polygons.iter().flat_map(Polygon::edges) {
         let wall = [i64::from(b[0]) - i64::from(a[0]), i64::from(b[1]) - i64::from(a[1])];
         let clipped = (0..2).any(|axis| outside(a[axis]) && outside(b[axis]));
         if clipped || wall.iter().any(|delta| delta.abs() > WALL_UNITS_MAX) {

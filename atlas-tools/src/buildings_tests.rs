@@ -37,25 +37,20 @@ impl World {
         let steps: Vec<_> = (-1..=1).flat_map(|dy| (-1..=1).map(move |dx| (dx, dy))).collect();
         let blocks: Vec<_> = steps.iter().map(|&(dx, dy)| self.block(x + dx, y + dy)).collect();
         let neighbours = steps.iter().zip(&blocks);
-        let neighbours =
-            neighbours.map(|(&(dx, dy), block)| Neighbour { block, step: [i64::from(dx), i64::from(dy)] });
+        let neighbours = neighbours.map(|(&(dx, dy), block)| Neighbour { block, step: [i64::from(dx), i64::from(dy)] });
         let hood = Neighbourhood::new(neighbours.collect());
-        let found = hood.blocks.iter().enumerate().find_map(|(block_idx, neighbour)| {
+        hood.blocks.iter().enumerate().find_map(|(block_idx, neighbour)| {
             let features = &neighbour.block.source.features;
             let feature_idx = features.iter().position(|feature| feature.id == FeatureId::Given(id))?;
             Some(hood.buildings[hood.building_of(block_idx, feature_idx) as usize].clone())
-        });
-        found
+        })
     }
 }
 
 #[test]
 fn touching_parts_are_one_building_named_by_the_lowest_id() {
-    let world = World(vec![
-        (9, 10.0, [100, 100, 200, 200]),
-        (5, 30.0, [200, 100, 300, 200]),
-        (7, 4.0, [301, 100, 400, 200]),
-    ]);
+    let world =
+        World(vec![(9, 10.0, [100, 100, 200, 200]), (5, 30.0, [200, 100, 300, 200]), (7, 4.0, [301, 100, 400, 200])]);
     let building = world.building(0, 0, 9).unwrap();
     assert_eq!(building.key, FeatureId::Given(5));
     assert_eq!(building.height_m, 30.0);
@@ -107,10 +102,8 @@ fn nameless_copies_are_joined_where_they_meet() {
     };
     let west = nameless(3, [EDGE - 500, 0, EDGE + 200, 400], 0);
     let east = nameless(0, [-500, 0, 200, 400], 1);
-    let hood = Neighbourhood::new(vec![
-        Neighbour { block: &west, step: [0, 0] },
-        Neighbour { block: &east, step: [1, 0] },
-    ]);
+    let hood =
+        Neighbourhood::new(vec![Neighbour { block: &west, step: [0, 0] }, Neighbour { block: &east, step: [1, 0] }]);
     assert_eq!(hood.building_of(0, 0), hood.building_of(1, 0));
     assert_eq!(hood.buildings.len(), 1);
 }

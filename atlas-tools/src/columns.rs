@@ -18,7 +18,7 @@ use crate::raster::{Raster, Window, columns};
 
 /// Columns round the tile that are known too: what decides whether ground is a street or open land (see
 /// [`crate::ground`]) lies no farther away.
-pub const APRON: usize = 32;
+pub const APRON: usize = 54;
 
 /// Columns along an edge, aprons included.
 pub const SIDE: usize = REGION_VOXELS as usize + 2 * APRON;
@@ -64,7 +64,7 @@ impl Columns {
         Self { tops: vec![0; n], buildings: vec![NO_BUILDING; n], surfaces: vec![Surface::Unknown; n] }
     }
 
-    /// Voxels above the ground's surface at a column, 0 where the ground is open; coordinates -32..288 from the tile's
+    /// Voxels above the ground's surface at a column, 0 where the ground is open; coordinates -54..310 from the tile's
     /// north-west corner.
     ///
     /// # Panics

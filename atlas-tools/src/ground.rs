@@ -13,20 +13,21 @@
 
 use crate::columns::{APRON, Columns, SIDE};
 
-/// Radius of the disc that makes open land, in voxels: streets are up to twice as wide.
-const OPEN_RADIUS: i32 = 15;
+/// Radius of the disc that makes open land, in voxels: streets are up to twice as wide, and a crossing of two avenues
+/// is still a street.
+const OPEN_RADIUS: i32 = 27;
 
 /// Radius of the disc that makes the middle of a wide street, in voxels.
-const WIDE_RADIUS: i32 = 7;
+const WIDE_RADIUS: i32 = 8;
 
 /// The space round a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Voxels to the nearest building, rounded down; what is farther than [`OPEN_RADIUS`] is cut to it.
     pub wall_voxels: u32,
-    /// A gap of 14 voxels or more.
+    /// A gap of 16 voxels or more.
     pub is_wide: bool,
-    /// A gap of 30 voxels or more.
+    /// A gap of 54 voxels or more.
     pub is_open: bool,
 }
 
@@ -125,9 +126,9 @@ mod tests {
             assert_eq!(spaces.at(101, 128).wall_voxels, 2.min((width - 1) as u32));
         };
         check(8, false, false);
-        check(16, true, false);
-        check(27, true, false);
-        check(32, true, true);
+        check(18, true, false);
+        check(50, true, false);
+        check(56, true, true);
     }
 
     #[test]

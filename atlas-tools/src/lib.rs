@@ -21,9 +21,10 @@ pub mod look;
 pub mod voxelise;
 
 pub mod encode;
-
-
+pub mod inspect;
+pub mod validate;
 
 pub mod interrupt;
 pub mod outcome;
 pub mod output;
+pub mod tileset_files;

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use atlas_tools::outcome::{FATAL, Outcome};
-use atlas_tools::encode;
+use atlas_tools::{encode, inspect, validate};
 use clap::{Parser, Subcommand};
 
 /// Makes, inspects and checks voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
@@ -20,6 +20,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Encode(encode::EncodeArgs),
+    Inspect(inspect::InspectArgs),
+    Validate(validate::ValidateArgs),
 }
 
 fn main() -> ExitCode {
@@ -36,5 +38,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Encode(args) => encode::run(&args),
+        Command::Inspect(args) => inspect::run(&args),
+        Command::Validate(args) => validate::run(&args),
     }
 }

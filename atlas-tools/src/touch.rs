@@ -173,7 +173,8 @@ fn join_contained(polygons: &[Owned<'_>], groups: &mut Groups) {
         let near = cells.get(&point.map(|value| value.div_euclid(CELL_UNITS)));
         for &outer_idx in near.into_iter().flatten().chain(&large) {
             let outer = &polygons[outer_idx as usize];
-            let inside = bounds[outer_idx as usize].is_some_and(|bounds| bounds.meets(&Bounds { low: point, high: point }));
+            let inside =
+                bounds[outer_idx as usize].is_some_and(|bounds| bounds.meets(&Bounds { low: point, high: point }));
             if inside && groups.find(outer.owner) != groups.find(inner.owner) && contains(outer, point) {
                 groups.union(outer.owner, inner.owner);
             }

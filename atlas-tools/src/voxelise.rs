@@ -125,8 +125,7 @@ impl<'a> Voxeliser<'a> {
             let is_surface = y + 1 == GROUND_TOP && self.facings[column].is_none();
             return if is_surface { self.ground[column] } else { Ink::ground(Ground::Earth) };
         };
-        let (Some(facing), Some(building)) =
-            (self.facings[column], self.scene.columns.building(x as i32, z as i32))
+        let (Some(facing), Some(building)) = (self.facings[column], self.scene.columns.building(x as i32, z as i32))
         else {
             return Ink::ground(Ground::Earth);
         };
@@ -161,17 +160,11 @@ fn facing(scene: &Scene<'_>, x: i32, z: i32, building: usize) -> Facing {
     let beside = |dx: i32, dz: i32| columns.top(x + dx, z + dz);
     let low = beside(-1, 0).min(beside(1, 0)).min(beside(0, -1)).min(beside(0, 1));
     let Painted { origin, axes: [cos, sin], .. } = scene.buildings[building];
-    let [dx, dz] = [(i64::from(x) - origin[0]) as f64 * scene.voxel_m, (i64::from(z) - origin[1]) as f64 * scene.voxel_m];
+    let [dx, dz] =
+        [(i64::from(x) - origin[0]) as f64 * scene.voxel_m, (i64::from(z) - origin[1]) as f64 * scene.voxel_m];
     let place_m = [dx * cos + dz * sin, dz * cos - dx * sin];
-    let mut facing = Facing {
-        low,
-        along_m: 0.0,
-        place_m,
-        is_corner: false,
-        is_rim: false,
-        is_level: true,
-        party_top: 0,
-    };
+    let mut facing =
+        Facing { low, along_m: 0.0, place_m, is_corner: false, is_rim: false, is_level: true, party_top: 0 };
     // Which way out: the sum of the steps to clearly lower columns around.
     let mut out = [0.0; 2];
     for dz in -2..=2 {

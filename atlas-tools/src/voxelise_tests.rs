@@ -117,10 +117,8 @@ fn a_building_across_a_border_goes_on_in_the_next_tile() {
         let from = [Painted { origin: [100, 100], ..buildings[0] }];
         Voxeliser::new(scene(&columns, &from)).region(0)
     };
-    let halves = [
-        Voxeliser::new(scene(&west, &from_west)).region(0),
-        Voxeliser::new(scene(&east, &from_east)).region(0),
-    ];
+    let halves =
+        [Voxeliser::new(scene(&west, &from_west)).region(0), Voxeliser::new(scene(&east, &from_east)).region(0)];
     for (y, z) in (31..62).flat_map(|y| (95..125).map(move |z| (y, z))) {
         for x in 0..10 {
             assert_eq!(halves[0].colours.get(246 + x, y, z), whole.colours.get(100 + x, y, z), "{x} {y} {z}");

@@ -39,17 +39,14 @@ impl Plan {
             plan.tiles.entry((source.y(), source.x())).or_default().push(tile);
         }
         plan.tiles.values_mut().for_each(|tiles| tiles.sort_by_key(|tile| (tile.y(), tile.x())));
-        let holds_data = |&(y, x): &(u32, u32)| TileCoord::new(source_zoom, x, y).is_ok_and(|tile| sources.contains(&tile));
+        let holds_data =
+            |&(y, x): &(u32, u32)| TileCoord::new(source_zoom, x, y).is_ok_and(|tile| sources.contains(&tile));
         if !plan.tiles.keys().any(holds_data) {
-            let asked = bbox.map_or_else(|| "none of the tiles of --tiles".to_owned(), |bbox| format!("nothing in {bbox}"));
+            let asked =
+                bbox.map_or_else(|| "none of the tiles of --tiles".to_owned(), |bbox| format!("nothing in {bbox}"));
             bail!("the input holds {asked}: it covers {}", covered(&sources));
         }
         Ok(plan)
-    }
-
-    /// The zoom of the source tiles.
-    pub(super) fn source_zoom(&self) -> u8 {
-        self.source_zoom
     }
 
     /// Tiles to make.
@@ -85,7 +82,10 @@ fn common_zoom(inputs: &[Box<dyn Input>]) -> anyhow::Result<u8> {
     if let Some(other) = inputs.iter().find(|input| input.zoom() != first.zoom()) {
         bail!(
             "{} has zoom {}, {} has zoom {}: inputs of one run share a zoom",
-            first.name(), first.zoom(), other.name(), other.zoom()
+            first.name(),
+            first.zoom(),
+            other.name(),
+            other.zoom()
         );
     }
     Ok(first.zoom())

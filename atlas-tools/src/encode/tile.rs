@@ -52,13 +52,15 @@ pub(super) fn file_name(tile: TileCoord, layer: u32) -> String {
     if layer == 0 { format!("{tile}.png") } else { format!("{tile}.l{layer}.png") }
 }
 
-impl TileMaker<'_> {
+impl<'a> City<'a> {
     /// Decides the looks of a neighbourhood's buildings.
-    pub(super) fn city<'a>(&self, source: TileCoord, neighbourhood: &'a Neighbourhood<'a>) -> City<'a> {
+    pub(super) fn new(source: TileCoord, neighbourhood: &'a Neighbourhood<'a>) -> Self {
         let painted = neighbourhood.buildings.iter().map(|building| painted(source, building)).collect();
-        City { source, neighbourhood, painted }
+        Self { source, neighbourhood, painted }
     }
+}
 
+impl TileMaker<'_> {
     /// Makes a tile and writes its files.
     pub(super) fn make(&self, tile: TileCoord, city: &City<'_>) -> Result<TileReport, OutputError> {
         let mut columns = Columns::rasterise(tile, city.source, city.neighbourhood);
@@ -74,8 +76,7 @@ impl TileMaker<'_> {
         let voxel_m = tile.metres_per_voxel();
         let scene = Scene { columns: &columns, buildings: &buildings, voxel_m, has_ground: self.has_ground };
         let voxeliser = Voxeliser::new(scene);
-        let mut report =
-            TileReport { tile, files: Vec::new(), clipped, has_buildings: columns.top_max() > 0 };
+        let mut report = TileReport { tile, files: Vec::new(), clipped, has_buildings: columns.top_max() > 0 };
         for layer in 0..N_LAYERS {
             // What an earlier run left in a layer that is empty now would be shown.
             if layer >= voxeliser.n_layers() {
@@ -93,11 +94,7 @@ impl TileMaker<'_> {
             };
             let bytes = atlas::encode(&region, &metadata);
             self.out.write(&file_name(tile, layer), &bytes)?;
-            report.files.push(FileReport {
-                layer,
-                voxels: region.occupancy.count(),
-                size_bytes: bytes.len() as u64,
-            });
+            report.files.push(FileReport { layer, voxels: region.occupancy.count(), size_bytes: bytes.len() as u64 });
         }
         Ok(report)
     }

@@ -70,9 +70,11 @@ impl FeatureId {
     pub fn mixed(self) -> u64 {
         match self {
             Self::Given(id) => mix(id),
-            Self::Place { input, tile, feature_idx } => [u64::from(tile.x()), u64::from(tile.y()), u64::from(feature_idx)]
-                .into_iter()
-                .fold(mix(u64::from(input) << 8 | u64::from(tile.zoom())), |hash, part| mix(hash ^ part)),
+            Self::Place { input, tile, feature_idx } => {
+                [u64::from(tile.x()), u64::from(tile.y()), u64::from(feature_idx)]
+                    .into_iter()
+                    .fold(mix(u64::from(input) << 8 | u64::from(tile.zoom())), |hash, part| mix(hash ^ part))
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use super::protobuf::{Message, Value, zigzag};
 use super::{COORDINATE_MAX, Feature, FeatureId, Height, Point, Polygon, SOURCE_EXTENT};
 
 /// Largest tile, in bytes after inflating: the biggest real ones are a few MiB, a bomb would be gigabytes.
-pub const TILE_BYTES_MAX: usize = 64 << 20;
+pub(super) const TILE_BYTES_MAX: usize = 64 << 20;
 
 /// Which layers are read, and which attribute is the height.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -328,7 +328,8 @@ fn polygons(geometry: &[u8], extent: i64) -> Result<Vec<Polygon>, PathError> {
 /// Scales a point to the frame of [`SOURCE_EXTENT`], exactly where the extent divides it and else to the nearest unit.
 fn in_frame(point: [i64; 2], extent: i64) -> Option<Point> {
     let scale = |value: i64| -> Option<i32> {
-        let scaled = (i128::from(value) * i128::from(2 * SOURCE_EXTENT) + i128::from(extent)).div_euclid(i128::from(2 * extent));
+        let scaled =
+            (i128::from(value) * i128::from(2 * SOURCE_EXTENT) + i128::from(extent)).div_euclid(i128::from(2 * extent));
         i32::try_from(scaled).ok().filter(|&scaled| i64::from(scaled).abs() <= COORDINATE_MAX)
     };
     Some([scale(point[0])?, scale(point[1])?])
@@ -376,7 +377,9 @@ fn turn(ring: &[Point]) -> i128 {
 /// Whether two rings go through the same points in the same order, wherever they begin.
 fn same_ring(a: &[Point], b: &[Point]) -> bool {
     a.len() == b.len()
-        && b.iter().enumerate().any(|(start, point)| *point == a[0] && a[..].iter().eq(b[start..].iter().chain(&b[..start])))
+        && b.iter()
+            .enumerate()
+            .any(|(start, point)| *point == a[0] && a[..].iter().eq(b[start..].iter().chain(&b[..start])))
 }
 
 /// The number in a value message; strings and booleans are none.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::input::{Fallback, Height};
 
-#[path = "../../tests/common/mvt_writer.rs"]
+#[path = "../../tests/cli/common/mvt_writer.rs"]
 mod writer;
 
 use writer::{TestFeature, bytes_field, tile as write_tile, varint_field};
@@ -43,7 +43,8 @@ fn feature_of(rings: Vec<Vec<[i32; 2]>>) -> Vec<u8> {
 
 #[test]
 fn reads_ids_heights_and_shapes() {
-    let blocks = [TestFeature::block(7, 12.5, 0, 0, 8), TestFeature { id: None, ..TestFeature::block(0, -2.0, 8, 8, 8) }];
+    let blocks =
+        [TestFeature::block(7, 12.5, 0, 0, 8), TestFeature { id: None, ..TestFeature::block(0, -2.0, 8, 8, 8) }];
     let features = decoded(&write_tile("bldg", 4096, &blocks)).unwrap();
     assert_eq!(features[0].id, FeatureId::Given(7));
     assert_eq!(features[0].height, Height { metres: 12.5, fallback: None });
@@ -75,11 +76,10 @@ fn other_layers_and_kinds_are_passed_over() {
     bytes.extend(write_tile("bldg", 4096, &[TestFeature { id: None, ..TestFeature::block(0, 3.0, 0, 0, 8) }]));
     let features = decoded(&bytes).unwrap();
     // Places count through every layer.
-    assert_eq!(features.iter().map(|feature| feature.id).collect::<Vec<_>>(), [FeatureId::Place {
-        input: 0,
-        tile: source(),
-        feature_idx: 1
-    }]);
+    assert_eq!(
+        features.iter().map(|feature| feature.id).collect::<Vec<_>>(),
+        [FeatureId::Place { input: 0, tile: source(), feature_idx: 1 }]
+    );
 
     let mut point = Vec::new();
     varint_field(&mut point, 3, 1);

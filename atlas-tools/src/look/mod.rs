@@ -25,8 +25,8 @@ use crate::input::mix;
 /// Height of a floor, in metres.
 pub const FLOOR_M: f64 = 3.0;
 
-/// Height above which a slender structure is painted as a mast, in metres.
-const MAST_M: f64 = 120.0;
+/// Height above which a slender structure is painted as a mast, in metres: lower ones are aerials on a building.
+const MAST_M: f64 = 200.0;
 
 /// Width of the pavement along walls, in voxels, and one.
 const PAVEMENT_VOXELS: u32 = 3;
@@ -138,12 +138,7 @@ impl Style {
                 (Facade::Curtain, 18),
             ])
         } else {
-            dice.choose(&[
-                (Facade::Curtain, 62),
-                (Facade::Vertical, 14),
-                (Facade::Balcony, 14),
-                (Facade::Ribbon, 10),
-            ])
+            dice.choose(&[(Facade::Curtain, 62), (Facade::Vertical, 14), (Facade::Balcony, 14), (Facade::Ribbon, 10)])
         };
         let walls = if facade == Facade::Curtain { dice.below(CURTAIN.len()) } else { masonry(height_m, &mut dice) };
         let is_large = short_m > 14.0;
@@ -193,8 +188,13 @@ impl Style {
             return self.ink(if is_window && !at.is_corner { Wall::Window } else { Wall::Plain });
         }
         if at.meets_ground && at.height_m < FLOOR_M {
-            let is_shop = rise_m < 2.2 && within >= 0.28 && !at.is_corner && self.facade != Facade::Hall;
-            return self.ink(if is_shop { Wall::Shop } else { Wall::Base });
+            let has_shops = !at.is_corner && self.facade != Facade::Hall;
+            return self.ink(match (has_shops, rise_m < 2.2) {
+                // A canopy runs above the shops.
+                (true, false) => Wall::Band,
+                (true, true) if within >= 0.28 => Wall::Shop,
+                _ => Wall::Base,
+            });
         }
         // The parapet: what stands above the last whole floor.
         if at.top_m - at.height_m < 0.8 {
@@ -205,8 +205,20 @@ impl Style {
         }
         let is_slab = rise_m < 0.9;
         self.ink(match self.facade {
-            Facade::Punched => if is_slab || rise_m > 2.7 || within < 0.36 { Wall::Plain } else { Wall::Window },
-            Facade::Ribbon => if is_slab { Wall::Band } else { self.pane(bay, floor) },
+            Facade::Punched => {
+                if is_slab || rise_m > 2.7 || within < 0.36 {
+                    Wall::Plain
+                } else {
+                    Wall::Window
+                }
+            }
+            Facade::Ribbon => {
+                if is_slab {
+                    Wall::Band
+                } else {
+                    self.pane(bay, floor)
+                }
+            }
             Facade::Vertical => {
                 if within < 0.4 {
                     Wall::Plain
@@ -234,7 +246,13 @@ impl Style {
                     self.pane(bay, floor)
                 }
             }
-            Facade::Hall => if at.top_m - at.height_m < 2.6 { Wall::Window } else { Wall::Plain },
+            Facade::Hall => {
+                if at.top_m - at.height_m < 2.6 {
+                    Wall::Window
+                } else {
+                    Wall::Plain
+                }
+            }
             Facade::House | Facade::Mast => Wall::Plain,
         })
     }
@@ -330,7 +348,7 @@ impl Dice {
     /// A number below `n`, at most 2^32.
     fn below(&mut self, n: usize) -> usize {
         self.0 = mix(self.0);
-        ((self.0 >> 32) * n as u64 >> 32) as usize
+        (((self.0 >> 32) * n as u64) >> 32) as usize
     }
 
     /// One of the options, each as likely as its weight.
