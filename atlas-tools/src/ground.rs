@@ -87,10 +87,18 @@ fn squared_distances(is_goal: impl Fn(i32, i32) -> bool, reach: i32) -> Vec<u32>
     let mut squares = vec![(reach * reach) as u32; SIDE * SIDE];
     for z in 0..side {
         for x in 0..side {
-            let row = (x - reach).max(0)..=(x + reach).min(side - 1);
-            let square = |other: i32| ((other - x).pow(2) + along_z[idx(other, z)].pow(2)) as u32;
             let cell = &mut squares[idx(x, z)];
-            *cell = row.map(square).fold(*cell, u32::min);
+            // Outwards, until no column of the row can be nearer.
+            for dx in 0..reach {
+                if dx * dx >= *cell as i32 {
+                    break;
+                }
+                for other in [x - dx, x + dx] {
+                    if (0..side).contains(&other) {
+                        *cell = (*cell).min((dx * dx + along_z[idx(other, z)].pow(2)) as u32);
+                    }
+                }
+            }
         }
     }
     squares
