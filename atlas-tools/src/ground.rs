@@ -15,7 +15,7 @@ use crate::columns::{APRON, Columns, SIDE};
 
 /// Radius of the disc that makes open land, in voxels: streets are up to twice as wide, and a crossing of two avenues
 /// is still a street.
-const OPEN_RADIUS: i32 = 27;
+const OPEN_RADIUS: i32 = 34;
 
 /// Radius of the disc that makes the middle of a wide street, in voxels.
 const WIDE_RADIUS: i32 = 8;
@@ -27,7 +27,7 @@ pub struct Space {
     pub wall_voxels: u32,
     /// A gap of 16 voxels or more.
     pub is_wide: bool,
-    /// A gap of 54 voxels or more.
+    /// A gap of 68 voxels or more.
     pub is_open: bool,
 }
 
@@ -135,8 +135,8 @@ mod tests {
         };
         check(8, false, false);
         check(18, true, false);
-        check(50, true, false);
-        check(56, true, true);
+        check(62, true, false);
+        check(70, true, true);
     }
 
     #[test]

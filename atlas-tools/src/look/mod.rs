@@ -18,7 +18,6 @@ pub use palette::{Ground, Ink, Mast, PALETTE, Roof, Wall};
 
 use palette::{CURTAIN, MASONRY, N_FLAT, N_PLASTER, N_TILE, N_TILED, ROOFS};
 
-use crate::columns::Surface;
 use crate::ground::Space;
 use crate::input::mix;
 
@@ -322,22 +321,14 @@ fn masonry(height_m: f64, dice: &mut Dice) -> usize {
     }
 }
 
-/// The ink of the ground's surface. Where nothing is known of it, the space between the buildings decides: narrow gaps
-/// are streets, wide ones open land, with a pavement along every wall.
-pub fn ground(surface: Surface, space: Space) -> Ink {
-    Ink::ground(match surface {
-        Surface::Unknown => match space {
-            Space { wall_voxels: ..PAVEMENT_VOXELS, .. } => Ground::Pavement,
-            Space { is_open: true, .. } => Ground::Open,
-            Space { is_wide: true, .. } => Ground::Lane,
-            _ => Ground::Street,
-        },
-        Surface::Street => Ground::Street,
-        Surface::Marking => Ground::Marking,
-        Surface::Pavement => Ground::Pavement,
-        Surface::Grass => Ground::Grass,
-        Surface::Path => Ground::Path,
-        Surface::Water => Ground::Water,
+/// The ink of the ground's surface. Nothing is known of it but the space between the buildings: narrow gaps are streets,
+/// wide ones open land, with a pavement along every wall.
+pub fn ground(space: Space) -> Ink {
+    Ink::ground(match space {
+        Space { wall_voxels: ..PAVEMENT_VOXELS, .. } => Ground::Pavement,
+        Space { is_open: true, .. } => Ground::Open,
+        Space { is_wide: true, .. } => Ground::Lane,
+        _ => Ground::Street,
     })
 }
 

@@ -105,11 +105,10 @@ fn roofs_have_rims_and_plant_only_where_they_are_level() {
 }
 
 #[test]
-fn unknown_ground_follows_the_space() {
+fn the_ground_follows_the_space() {
     let check = |wall_voxels: u32, is_wide: bool, is_open: bool, expected: Ground| {
         let space = Space { wall_voxels, is_wide, is_open };
-        assert_eq!(ground(Surface::Unknown, space), Ink::ground(expected));
-        assert_eq!(ground(Surface::Grass, space), Ink::ground(Ground::Grass));
+        assert_eq!(ground(space), Ink::ground(expected));
     };
     check(1, true, true, Ground::Pavement);
     check(4, false, false, Ground::Street);
