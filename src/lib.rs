@@ -36,3 +36,15 @@ pub mod view;
 pub mod stream;
 
 pub mod physics;
+
+#[cfg(feature = "net")]
+pub mod source;
+
+#[cfg(feature = "net")]
+pub mod loader;
+
+#[cfg(feature = "gpu")]
+pub mod gpu;
+
+#[cfg(all(feature = "net", feature = "gpu"))]
+pub mod render;

@@ -29,6 +29,10 @@ pub const PREBUILD: usize = 4;
 /// Regions outside the view whose files are fetched ahead of need (the reference system's PREFETCH).
 pub const PREFETCH: usize = 4;
 
+/// How far from the eye regions are looked for, in z17 tiles: twice what 16 slots reach over a whole city, so that a
+/// narrow view or a sparse tileset can use them.
+pub const INTEREST_TILES: usize = 10;
+
 /// Regions kept outside the interest before the least useful go (the reference system's PREPURGE).
 pub const PREPURGE: usize = 32;
 
@@ -44,6 +48,36 @@ pub const TASKS_HIGH: usize = 4;
 
 /// Network tasks of priority zero and below that run at once.
 pub const TASKS_LOW: usize = 1;
+
+/// Decode-and-mesh jobs that run at once where the shell does not know better (its number of cores).
+pub const BUILDS: usize = 2;
+
+/// Regions that one interest may name; what lies beyond is not loaded. It bounds the task queues too: every task is one
+/// of a wanted region, and a region has one task at a time.
+pub const INTEREST_MAX: usize = 256;
+
+/// Shortest wait after a first failure, in milliseconds; each further one doubles it.
+pub const BACKOFF_MIN_MILLIS: u64 = 180;
+
+/// Longest wait that we choose ourselves, in milliseconds; a server may ask for more.
+pub const BACKOFF_MAX_MILLIS: u64 = 5_000;
+
+/// A region that comes back into the interest this long after its error is tried anew, in milliseconds: by then the
+/// cause may have gone, and a flicker at the border of the view asks nothing.
+pub const ERROR_REST_MILLIS: u64 = 30_000;
+
+/// Bytes that loaded regions may take on the CPU. A region of central Tokyo takes about 8 MiB (2 MiB occupancy, the
+/// rest colours and quads), so that the interest and [`PREPURGE`] more fit.
+pub const STORE_BYTES_MAX: usize = 512 << 20;
+
+/// Regions remembered without bytes outside the interest: empty ones, errors and waits. A few hundred bytes each.
+pub const REMEMBERED_MAX: usize = 16_384;
+
+/// Bytes uploaded to the GPU in one frame: two regions of central Tokyo. A larger one passes alone.
+pub const UPLOAD_BYTES_PER_FRAME: usize = 4 << 20;
+
+/// Regions whose debug record is kept while debugging is on.
+pub const DEBUG_CELLS_MAX: usize = 1_024;
 
 /// Largest atlas file that is read, in bytes. The worst case (random voxels in random colours) is the raw image and
 /// its deflate framing, a little above 64 MiB.
@@ -74,6 +108,13 @@ pub const RETRY_AFTER_MILLIS_MAX: u64 = 60_000;
 /// Regions on screen at most: one zoom for now, the pyramid multiplies it.
 pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM;
 
+/// Size of a page of quads or face colours on the GPU, in bytes. A real region has 1 to 2 MiB of both, so that a page
+/// holds several; small enough that the last one, half empty, costs little, and within what every device binds.
+pub const GPU_PAGE_BYTES: u64 = 8 << 20;
+
+/// What all regions may take on the GPU, in bytes.
+pub const GPU_REGIONS_BYTES_MAX: u64 = 1 << 30;
+
 /// Voxels of a region.
 pub const REGION_VOLUME: usize = (REGION_VOXELS as usize).pow(3);
 
@@ -95,6 +136,10 @@ const _: () = {
     assert!(REGION_VOXELS.is_multiple_of(BRICK_VOXELS), "bricks tile a region");
     assert!(ATLAS_PIXELS.is_multiple_of(STRIP_ROWS), "strips tile an atlas");
     assert!(STRIP_ROWS == BRICK_PIXELS, "a strip is one row of bricks");
+    assert!(SLOTS_MAX + PREBUILD + PREFETCH <= INTEREST_MAX, "the interest of a view is taken whole");
+    assert!(BACKOFF_MIN_MILLIS < BACKOFF_MAX_MILLIS, "waits grow");
+    assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
+    assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");
     assert!(TIMEOUT_TOTAL_MILLIS >= TIMEOUT_MILLIS, "a request may use its first wait to the end");
     assert!(ATLAS_FILE_BYTES_MAX > REGION_VOLUME * 4 + ATLAS_PIXELS as usize, "the worst atlas can be read");
 };

@@ -20,8 +20,10 @@ pub mod raster;
 pub mod look;
 pub mod voxelise;
 
+pub mod demo;
 pub mod encode;
 pub mod inspect;
+pub mod serve;
 pub mod validate;
 
 pub mod interrupt;

@@ -1,14 +1,14 @@
-//! `atlas-tools`: makes, inspects and checks voxatlas tilesets.
+//! `atlas-tools`: makes, inspects, checks and serves voxatlas tilesets.
 //!
 //! Exit codes: 0 done, 1 done with findings or failed tiles, 2 wrong usage or nothing done.
 
 use std::process::ExitCode;
 
 use atlas_tools::outcome::{FATAL, Outcome};
-use atlas_tools::{encode, inspect, validate};
+use atlas_tools::{demo, encode, inspect, serve, validate};
 use clap::{Parser, Subcommand};
 
-/// Makes, inspects and checks voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
+/// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
 #[command(after_help = "Exit codes: 0 done, 1 done with findings or failed tiles, 2 wrong usage or nothing done.")]
@@ -22,6 +22,8 @@ enum Command {
     Encode(encode::EncodeArgs),
     Inspect(inspect::InspectArgs),
     Validate(validate::ValidateArgs),
+    Demo(demo::DemoArgs),
+    Serve(serve::ServeArgs),
 }
 
 fn main() -> ExitCode {
@@ -40,5 +42,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Encode(args) => encode::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Demo(args) => demo::run(&args),
+        Command::Serve(args) => serve::run(&args),
     }
 }

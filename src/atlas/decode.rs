@@ -100,7 +100,10 @@ impl<'a> Decoder<'a> {
         }
         let kind = match ImageKind::of(file)? {
             ImageKind::Png => Kind::Png(Box::new(PngFile::parse(file)?)),
-            ImageKind::Webp => Kind::Webp(file),
+            ImageKind::Webp => {
+                plain::open_webp(file)?;
+                Kind::Webp(file)
+            }
         };
         Ok(Self { kind, stop: None })
     }

@@ -84,16 +84,19 @@ fn check_stream(png: &PngFile<'_>) -> Result<(), AtlasError> {
     Err(png_error(&format_args!("the pixels' stream ends after {} of {limit} bytes", inflater.total_out())))
 }
 
-/// Decodes a WebP, band by band once the decoder has the whole image.
-pub(crate) fn decode_webp(file: &[u8], band: &mut Vec<u8>, sink: Sink<'_>) -> Result<(), AtlasError> {
-    let mut decoder = WebPDecoder::new(Cursor::new(file)).map_err(|error| webp_error(&error))?;
+/// Looks at a WebP's structure: its size, and whether it is a still picture.
+pub(crate) fn open_webp(file: &[u8]) -> Result<WebPDecoder<Cursor<&[u8]>>, AtlasError> {
+    let decoder = WebPDecoder::new(Cursor::new(file)).map_err(|error| webp_error(&error))?;
     let (width, height) = decoder.dimensions();
     if (width, height) != (ATLAS_PIXELS, ATLAS_PIXELS) {
         return Err(AtlasError::WrongSize { width, height });
     }
-    if decoder.is_animated() {
-        return Err(AtlasError::Animated);
-    }
+    if decoder.is_animated() { Err(AtlasError::Animated) } else { Ok(decoder) }
+}
+
+/// Decodes a WebP, band by band once the decoder has the whole image.
+pub(crate) fn decode_webp(file: &[u8], band: &mut Vec<u8>, sink: Sink<'_>) -> Result<(), AtlasError> {
+    let mut decoder = open_webp(file)?;
     decoder.set_memory_limit(WEBP_LIMIT_BYTES);
     let has_alpha = decoder.has_alpha();
     let pixel_bytes = if has_alpha { 4 } else { 3 };

@@ -13,17 +13,18 @@ const ON_EDGE: f64 = 7.5e-12;
 /// ```
 /// use voxatlas::geo::{Bbox, TileCoord};
 ///
-/// let shiba: Bbox = "139.744,35.657,139.747,35.660".parse()?;
+/// let shiba: Bbox = "139.744,35.658,139.747,35.660".parse()?;
 /// let tiles: Vec<String> = shiba.tiles(17)?.map(|tile| tile.to_string()).collect();
 /// assert_eq!(tiles, ["17/116415/51622", "17/116416/51622", "17/116415/51623", "17/116416/51623"]);
 /// # Ok::<(), voxatlas::geo::GeoError>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bbox {
-    west_deg: f64,
-    south_deg: f64,
-    east_deg: f64,
-    north_deg: f64,
+    /// All in degrees.
+    west: f64,
+    south: f64,
+    east: f64,
+    north: f64,
 }
 
 impl Bbox {
@@ -38,48 +39,48 @@ impl Bbox {
         if south_deg > north_deg {
             return Err(GeoError::BboxUpsideDown { south_deg, north_deg });
         }
-        Ok(Self { west_deg, south_deg, east_deg, north_deg })
+        Ok(Self { west: west_deg, south: south_deg, east: east_deg, north: north_deg })
     }
 
     /// A box whose edges are known to be sound.
-    pub(super) fn from_edges(west_deg: f64, south_deg: f64, east_deg: f64, north_deg: f64) -> Self {
-        Self { west_deg, south_deg, east_deg, north_deg }
+    pub(super) fn from_edges(west: f64, south: f64, east: f64, north: f64) -> Self {
+        Self { west, south, east, north }
     }
 
     /// The western edge, in degrees.
     pub fn west_deg(self) -> f64 {
-        self.west_deg
+        self.west
     }
 
     /// The southern edge, in degrees.
     pub fn south_deg(self) -> f64 {
-        self.south_deg
+        self.south
     }
 
     /// The eastern edge, in degrees; less than the western where the box crosses the antimeridian.
     pub fn east_deg(self) -> f64 {
-        self.east_deg
+        self.east
     }
 
     /// The northern edge, in degrees.
     pub fn north_deg(self) -> f64 {
-        self.north_deg
+        self.north
     }
 
     /// West, south, east, north, in degrees: the order of TileJSON and GeoJSON.
     pub fn to_array(self) -> [f64; 4] {
-        [self.west_deg, self.south_deg, self.east_deg, self.north_deg]
+        [self.west, self.south, self.east, self.north]
     }
 
     /// Whether the place lies in the box, its edges included.
     pub fn contains(self, place: LonLat) -> bool {
         let lon_deg = place.lon_deg();
-        let in_lon = if self.west_deg <= self.east_deg {
-            (self.west_deg..=self.east_deg).contains(&lon_deg)
+        let in_lon = if self.west <= self.east {
+            (self.west..=self.east).contains(&lon_deg)
         } else {
-            lon_deg >= self.west_deg || lon_deg <= self.east_deg
+            lon_deg >= self.west || lon_deg <= self.east
         };
-        in_lon && (self.south_deg..=self.north_deg).contains(&place.lat_deg())
+        in_lon && (self.south..=self.north).contains(&place.lat_deg())
     }
 
     /// The tiles of `zoom` that the box covers, row by row from the north-west; in a box that crosses the
@@ -97,13 +98,13 @@ impl Bbox {
             return Err(GeoError::ZoomOutOfRange { zoom });
         }
         let n = 1u32 << zoom;
-        let west = mercator::x_fraction(self.west_deg);
-        let mut east = mercator::x_fraction(self.east_deg);
-        if self.east_deg < self.west_deg {
+        let west = mercator::x_fraction(self.west);
+        let mut east = mercator::x_fraction(self.east);
+        if self.east < self.west {
             east += 1.0;
         }
         let (x_first, n_columns) = covered(west, east, n);
-        let (y_first, n_rows) = covered(mercator::y_fraction(self.north_deg), mercator::y_fraction(self.south_deg), n);
+        let (y_first, n_rows) = covered(mercator::y_fraction(self.north), mercator::y_fraction(self.south), n);
         let y_first = y_first.min(n - 1);
         Ok(TileRange {
             zoom,
@@ -118,7 +119,7 @@ impl Bbox {
 
 impl std::fmt::Display for Bbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{},{},{},{}", self.west_deg, self.south_deg, self.east_deg, self.north_deg)
+        write!(f, "{},{},{},{}", self.west, self.south, self.east, self.north)
     }
 }
 

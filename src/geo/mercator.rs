@@ -32,7 +32,7 @@ pub const LAT_MAX_DEG: f64 = 85.051_128_779_806_6;
 ///
 /// let tower = LonLat::new(139.745433, 35.658581)?;
 /// let [x, z] = tower.to_world();
-/// assert_eq!([x.floor(), z.floor()], [29_802_394.0, 13_215_602.0]);
+/// assert_eq!([x.floor(), z.floor()], [29_802_434.0, 13_215_596.0]);
 ///
 /// let error = LonLat::new(35.66, 139.75).unwrap_err();
 /// assert_eq!(error.to_string(), "latitude 139.75 is out of range: expected -90..=90 degrees");

@@ -17,3 +17,8 @@ pub use mercator::LonLat;
 pub use region::RegionKey;
 pub use space::{EyeOrigin, WORLD_VOXELS, WorldBox, tile_of_voxel, voxel_of};
 pub use tile::TileCoord;
+
+/// Compiles and runs the examples of the page.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/coordinates.md")]
+struct CoordinatesPage;

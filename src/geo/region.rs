@@ -72,7 +72,8 @@ impl RegionKey {
 
     /// Which eighth of its parent the region is: bit 0 east, bit 1 up, bit 2 south, as in Morton order.
     pub fn octant(self) -> usize {
-        (self.tile.x() & 1) as usize | (self.layer & 1) as usize * 2 | (self.tile.y() & 1) as usize * 4
+        let is_odd = [self.tile.x() & 1 == 1, self.layer & 1 == 1, self.tile.y() & 1 == 1];
+        usize::from(is_odd[0]) + 2 * usize::from(is_odd[1]) + 4 * usize::from(is_odd[2])
     }
 
     /// Edge of the region, in z17 voxels: 256 at zoom 17, doubling with each coarser zoom.

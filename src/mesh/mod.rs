@@ -5,4 +5,19 @@
 
 mod quad;
 
+mod border;
+mod faces;
+mod quads;
+
+mod face_colour;
+mod region;
+
+mod boxes;
+
+#[cfg(test)]
+mod tests;
+
+pub use border::{BorderPlanes, BorderPolicy};
+pub use boxes::{BoxMesh, mesh_boxes};
 pub use quad::{Face, FaceColours, Quad, RegionMesh};
+pub use region::{Scratch, mesh_occupancy, mesh_region, try_mesh_region};

@@ -33,7 +33,7 @@ pub enum Command {
         /// The file.
         atlas: EncodedAtlas,
     },
-    /// Stop that task at the next chance; whatever it still answers is stale.
+    /// Stop that task at the next chance; whatever it still answers is stale. A task that has just ended may be named.
     Abort {
         /// The task.
         ticket: Ticket,
@@ -75,6 +75,18 @@ pub struct BuiltRegion {
     pub mesh: RegionMesh,
 }
 
+impl BuiltRegion {
+    /// Whether there is nothing to draw and nothing to touch.
+    pub fn is_empty(&self) -> bool {
+        self.mesh.quads.is_empty() && self.region.occupancy.is_empty()
+    }
+
+    /// Bytes that it takes on the CPU, for budgets.
+    pub fn size_bytes(&self) -> usize {
+        size_of_val(self.region.occupancy.rows()) + self.region.colours.size_bytes() + self.mesh.gpu_bytes()
+    }
+}
+
 /// Why a task failed, and whether to try again.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -105,9 +117,22 @@ pub enum LoadError {
         /// The region and the panic's message.
         what: String,
     },
+    /// Regions that are more useful fill the store. Made by the scene, which tries again by itself when there is room.
+    #[error("{key}: no room for its {size_bytes} bytes beside nearer regions: the budget is {budget_bytes} bytes")]
+    OverBudget {
+        /// The region.
+        key: RegionKey,
+        /// What it takes.
+        size_bytes: usize,
+        /// What all regions may take.
+        budget_bytes: usize,
+    },
 }
 
 /// A change of one slot, to be made whole: geometry, colours and offset together.
+///
+/// Who brings a renderer that wants the reference system's texture expands `region.region` to RGBA8, row by row; nothing
+/// is expanded before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotUpdate {
     /// The slot, 0..[`SLOTS_MAX`](crate::limits::SLOTS_MAX).

@@ -1,10 +1,16 @@
-//! Who looks: camera, frustum and interest.
+//! Who looks: camera, frustum, controls and interest.
 //!
 //! Owns the answer to "which regions does this view want, in what order". Receives a camera and a viewport, yields an
 //! ordered set of region keys; it does not know what is loaded.
 
 mod camera;
+mod controls;
+mod frustum;
 mod interest;
+mod spec;
 
 pub use camera::{Pose, View};
-pub use interest::Interest;
+pub use controls::{Controls, Input, Mode};
+pub use frustum::{Frustum, region_sphere_visible};
+pub use interest::{Interest, TilesetGrid, eased_reach};
+pub use spec::{ViewSpec, ViewSpecError};

@@ -226,7 +226,13 @@ impl StripColours {
 /// Bricks stand in the atlas as voxels in their brick: with brick coordinates this is bv * 64 + bu, the place of the
 /// brick's block among the atlas's 64 x 64 blocks.
 pub fn texel_in_brick(x: u32, y: u32, z: u32) -> usize {
-    usize::from(TEXEL[0][x as usize % 16] | TEXEL[1][y as usize % 16] | TEXEL[2][z as usize % 16])
+    texel_along(0, x) | texel_along(1, y) | texel_along(2, z)
+}
+
+/// What one axis (0 x, 1 y, 2 z) adds to [`texel_in_brick`]: the three are joined by `|`.
+#[inline]
+pub(crate) fn texel_along(axis: usize, coordinate: u32) -> usize {
+    usize::from(TEXEL[axis][coordinate as usize % 16])
 }
 
 /// What each axis adds to the texel's index: the axes' bits never meet.

@@ -9,7 +9,7 @@ mod region;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use colour::StripColours;
 pub use colour::{BrickColours, Colour, ColourDepth, Colours, texel_in_brick};
+pub(crate) use colour::{StripColours, texel_along};
 pub use occupancy::{BrickMask, Occupancy};
 pub use region::Region;

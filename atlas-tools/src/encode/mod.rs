@@ -31,6 +31,9 @@ use rows::{Rows, Source};
 use summary::Summary;
 use tile::{City, TileMaker, TileReport};
 
+pub(crate) use tile::file_name;
+pub(crate) use tileset::document;
+
 /// Makes a tileset from building features.
 ///
 /// An input is a folder of Mapbox vector tiles, {z}/{x}/{y}.pbf or .mvt, plain or gzip'd, of zoom 10 to 17; where it

@@ -48,7 +48,7 @@ pub(super) struct TileMaker<'a> {
 }
 
 /// The name of a region's file in a tileset.
-pub(super) fn file_name(tile: TileCoord, layer: u32) -> String {
+pub(crate) fn file_name(tile: TileCoord, layer: u32) -> String {
     if layer == 0 { format!("{tile}.png") } else { format!("{tile}.l{layer}.png") }
 }
 

@@ -10,7 +10,7 @@ use crate::voxelise::BASE;
 const DATUM: &str = "each building's own ground (flat)";
 
 /// The document of some regions. It names neither the time nor the folder: the same regions, the same document.
-pub(super) fn document(written: &[(TileCoord, u32)], attribution: &str) -> Tileset {
+pub(crate) fn document(written: &[(TileCoord, u32)], attribution: &str) -> Tileset {
     let n_layers = written.iter().map(|&(_, layer)| layer + 1).max().unwrap_or(1);
     let layers: Vec<_> = (0..n_layers).map(|layer| layer_object(written, layer)).collect();
     Tileset {

@@ -1,3 +1,42 @@
-//! The `voxatlas` program.
+//! The `voxatlas` program: a window on a voxel city, or a picture of it.
+//!
+//! Exit codes: 0 done, 1 done but regions failed, 2 usage or fatal.
 
-fn main() {}
+mod args;
+mod hud;
+mod input;
+mod open;
+mod painter;
+mod picture;
+mod window;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Cli, Command};
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    init_log();
+    let outcome = match cli.into_command() {
+        Command::View(args) => window::run(&args),
+        Command::Render(args) => picture::run(&args),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::from(2)
+    })
+}
+
+/// The log goes to standard error; `RUST_LOG` chooses what of it, warnings by default.
+fn init_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,wgpu_hal=error"));
+    tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr)
+        .with_target(false)
+        .without_time()
+        .init();
+}

@@ -1,0 +1,134 @@
+//! What was typed, and what it means.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand};
+use voxatlas::view::ViewSpec;
+
+/// Stream voxel cities: fly over a tileset, or make a picture of it.
+#[derive(Debug, Parser)]
+#[command(name = "voxatlas", version, about, args_conflicts_with_subcommands = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    command: Option<Command>,
+    #[command(flatten)]
+    view: ViewArgs,
+}
+
+impl Cli {
+    /// The command; without one, the viewer.
+    pub(crate) fn into_command(self) -> Command {
+        self.command.unwrap_or(Command::View(self.view))
+    }
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Open a window on a tileset (the default).
+    View(ViewArgs),
+    /// Make a picture without a window.
+    Render(RenderArgs),
+}
+
+/// What every command that opens a tileset takes.
+#[derive(Debug, Args)]
+pub(crate) struct SourceArgs {
+    /// A directory, a tiles.json, a URL, or a URL template such as https://host/{z}/{x}/{y}.png; without it the
+    /// embedded demo city
+    #[arg(value_name = "SOURCE")]
+    pub(crate) source: Option<String>,
+    /// Where to look from: longitude, latitude, height above the tileset's datum in metres, bearing clockwise from
+    /// north and pitch (negative looks down) in degrees
+    #[arg(long, value_name = "LON,LAT,HEIGHT_M,BEARING_DEG,PITCH_DEG", allow_hyphen_values = true)]
+    pub(crate) view: Option<ViewSpec>,
+    /// Seconds that a request may take to its first byte, or without progress
+    #[arg(long, value_name = "SECONDS", default_value = "8", value_parser = parse_timeout)]
+    pub(crate) timeout: Duration,
+}
+
+/// Arguments of `voxatlas view`.
+#[derive(Debug, Args)]
+pub(crate) struct ViewArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// The window's size in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
+    pub(crate) size: (u32, u32),
+}
+
+/// Arguments of `voxatlas render`.
+#[derive(Debug, Args)]
+pub(crate) struct RenderArgs {
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
+    /// The picture's size in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
+    pub(crate) size: (u32, u32),
+    /// The PNG to write
+    #[arg(long, value_name = "FILE.png")]
+    pub(crate) out: PathBuf,
+    /// Print a JSON summary on standard output
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Say nothing but errors
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+/// The largest picture edge, in pixels: what every adapter's default limits allow.
+const SIZE_PX_MAX: u32 = 8192;
+
+fn parse_size(text: &str) -> Result<(u32, u32), String> {
+    let parse = |part: &str| part.parse().ok().filter(|px| (1..=SIZE_PX_MAX).contains(px));
+    text.split_once(['x', 'X'])
+        .and_then(|(width, height)| Some((parse(width)?, parse(height)?)))
+        .ok_or_else(|| format!("expected WxH in pixels, each 1 to {SIZE_PX_MAX}, such as 1280x720"))
+}
+
+fn parse_timeout(text: &str) -> Result<Duration, String> {
+    text.parse()
+        .ok()
+        .filter(|secs| (0.001..=3600.0).contains(secs))
+        .map(Duration::from_secs_f64)
+        .ok_or_else(|| "expected seconds above 0 and up to 3600, such as 8".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Command, clap::Error> {
+        Cli::try_parse_from(line.split_whitespace()).map(Cli::into_command)
+    }
+
+    #[test]
+    fn without_a_command_it_views_the_demo_city() {
+        let Ok(Command::View(args)) = parse("voxatlas") else { panic!("the viewer is the default") };
+        assert_eq!((args.source.source, args.size), (None, (1280, 720)));
+    }
+
+    #[test]
+    fn a_western_longitude_needs_no_trick() {
+        let line = "voxatlas render city --view -122.4194,37.7749,300,45,-30 --size 640x360 --out a.png";
+        let Ok(Command::Render(args)) = parse(line) else { panic!("it parses") };
+        assert!(args.source.view.is_some());
+        assert_eq!(args.size, (640, 360));
+    }
+
+    #[test]
+    fn wrong_values_are_refused_with_what_was_expected() {
+        for (line, expected) in [
+            ("voxatlas view --size 0x10", "expected WxH"),
+            ("voxatlas view --size 99999x10", "expected WxH"),
+            ("voxatlas view --timeout never", "expected seconds"),
+            ("voxatlas view --timeout 0", "expected seconds"),
+            ("voxatlas render", "--out"),
+            ("voxatlas view --view 1,2", "LON,LAT,HEIGHT_M,BEARING_DEG,PITCH_DEG"),
+        ] {
+            let message = parse(line).expect_err(line).to_string();
+            assert!(message.contains(expected), "{line}: {message}");
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! `voxatlas view`: the window, its events and its frames.
+//!
+//! Calm: a frame is drawn when something has changed (input, an arrived region, the window itself), not for its own
+//! sake.
+
+use std::collections::VecDeque;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use voxatlas::gpu::{FrameStyle, Gpu};
+use voxatlas::render::Session;
+use voxatlas::source::Source;
+use voxatlas::view::{Controls, Mode, Pose, View, ViewSpec};
+use winit::application::ApplicationHandler;
+use winit::dpi::PhysicalSize;
+use winit::event::{DeviceEvent, DeviceId, ElementState, KeyEvent, StartCause, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
+use winit::keyboard::{KeyCode, PhysicalKey};
+use winit::window::{CursorGrabMode, Window, WindowId};
+
+use crate::args::ViewArgs;
+use crate::hud::{Hud, RegionCounts};
+use crate::input::{InputState, LOOK_BUTTON};
+use crate::open::{self, DRAW_DISTANCE_VOXELS, FOV_Y_RAD};
+use crate::painter::{Overlay, WindowSurface};
+
+/// Frames over which the frame rate is averaged.
+const PACE_FRAMES: usize = 30;
+
+/// A pause longer than this is rest, not a slow frame, and does not count into the frame rate.
+const REST: Duration = Duration::from_secs(1);
+
+/// Runs the viewer until its window is closed.
+pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
+    let source = open::source(&args.source)?;
+    let first_view = open::first_view(&args.source, &source)?;
+    let event_loop = EventLoop::<Wake>::with_user_event().build().context(
+        "no window can be opened: is a display running (DISPLAY or WAYLAND_DISPLAY)? `voxatlas render` needs none",
+    )?;
+    event_loop.set_control_flow(ControlFlow::Wait);
+    let mut viewer = Viewer {
+        proxy: event_loop.create_proxy(),
+        start: Some(Start { source, size_px: args.size }),
+        first_view,
+        running: None,
+        failure: None,
+    };
+    event_loop.run_app(&mut viewer).context("the window system ended the viewer")?;
+    match viewer.failure {
+        Some(failure) => Err(failure),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// The loader has something to say.
+#[derive(Debug)]
+struct Wake;
+
+/// What the first window is made from.
+struct Start {
+    source: Source,
+    size_px: (u32, u32),
+}
+
+/// The event handler: nothing before the window exists, everything after.
+struct Viewer {
+    proxy: EventLoopProxy<Wake>,
+    start: Option<Start>,
+    first_view: ViewSpec,
+    running: Option<Running>,
+    /// Why the viewer ended, where it did not end by the user's wish.
+    failure: Option<anyhow::Error>,
+}
+
+impl Viewer {
+    fn fail(&mut self, event_loop: &ActiveEventLoop, failure: anyhow::Error) {
+        self.failure = Some(failure);
+        event_loop.exit();
+    }
+}
+
+impl ApplicationHandler<Wake> for Viewer {
+    fn new_events(&mut self, _: &ActiveEventLoop, cause: StartCause) {
+        if let (StartCause::ResumeTimeReached { .. }, Some(running)) = (cause, &self.running) {
+            running.window.request_redraw();
+        }
+    }
+
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        // Comes again after a suspension; the window and the stream are still there then.
+        let Some(start) = self.start.take() else { return };
+        match Running::start(event_loop, start, self.first_view, self.proxy.clone()) {
+            Ok(running) => self.running = Some(running),
+            Err(failure) => self.fail(event_loop, failure),
+        }
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _: WindowId, event: WindowEvent) {
+        let Some(running) = &mut self.running else { return };
+        match running.on_window_event(&event) {
+            Ok(Flow::Go) => {}
+            Ok(Flow::Exit) => event_loop.exit(),
+            Err(failure) => self.fail(event_loop, failure),
+        }
+    }
+
+    fn device_event(&mut self, _: &ActiveEventLoop, _: DeviceId, event: DeviceEvent) {
+        if let (Some(running), DeviceEvent::MouseMotion { delta }) = (&mut self.running, event) {
+            running.on_mouse_motion(delta);
+        }
+    }
+
+    fn user_event(&mut self, _: &ActiveEventLoop, Wake: Wake) {
+        if let Some(running) = &self.running {
+            running.window.request_redraw();
+        }
+    }
+
+    fn about_to_wait(&mut self, event_loop: &ActiveEventLoop) {
+        if let Some(running) = &self.running {
+            event_loop.set_control_flow(running.control_flow());
+        }
+    }
+
+    fn exiting(&mut self, _: &ActiveEventLoop) {
+        // The surface goes before the event loop that its display belongs to.
+        self.running = None;
+    }
+}
+
+/// Whether an event ends the viewer.
+enum Flow {
+    Go,
+    Exit,
+}
+
+/// An open window and the stream that it shows.
+struct Running {
+    window: Arc<Window>,
+    gpu: Gpu,
+    surface: WindowSurface,
+    overlay: Overlay,
+    session: Session,
+    attribution: String,
+    first_pose: Pose,
+    pose: Pose,
+    controls: Controls,
+    input: InputState,
+    /// The pointer is held by the window, and the mouse turns the view.
+    looks: bool,
+    help: bool,
+    last_frame: Instant,
+    /// Durations of the last frames, rests left out.
+    pace: VecDeque<Duration>,
+    /// When the session wants a frame although nothing happens: the end of a back-off.
+    wake_at: Option<Instant>,
+}
+
+impl Running {
+    fn start(
+        event_loop: &ActiveEventLoop,
+        Start { source, size_px }: Start,
+        first_view: ViewSpec,
+        proxy: EventLoopProxy<Wake>,
+    ) -> Result<Self> {
+        let title =
+            source.tileset().name.as_ref().map_or_else(|| "voxatlas".to_owned(), |name| format!("{name} - voxatlas"));
+        let attributes =
+            Window::default_attributes().with_title(title).with_inner_size(PhysicalSize::new(size_px.0, size_px.1));
+        let window = Arc::new(event_loop.create_window(attributes).context("the window system gives no window")?);
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle(Box::new(
+            event_loop.owned_display_handle(),
+        )));
+        let surface = instance.create_surface(Arc::clone(&window)).context("the window cannot be drawn to")?;
+        let gpu = pollster::block_on(Gpu::for_surface(&instance, &surface))?;
+        let surface = WindowSurface::new(&gpu, surface, &window)?;
+        let overlay = Overlay::new(&gpu, surface.format(), &window);
+        let attribution = source.tileset().attribution.clone().unwrap_or_default();
+        let session = Session::new(&gpu, surface.format(), source).context("the loader cannot start")?;
+        session.set_waker(move || {
+            // The loop is gone where this fails, and with it whoever would draw.
+            let _ = proxy.send_event(Wake);
+        });
+        let pose = first_view.pose();
+        Ok(Self {
+            window,
+            gpu,
+            surface,
+            overlay,
+            session,
+            attribution,
+            first_pose: pose,
+            pose,
+            controls: Controls::new(Mode::Flight, &pose),
+            input: InputState::default(),
+            looks: false,
+            help: false,
+            last_frame: Instant::now(),
+            pace: VecDeque::new(),
+            wake_at: None,
+        })
+    }
+
+    fn on_window_event(&mut self, event: &WindowEvent) -> Result<Flow> {
+        self.overlay.on_window_event(&self.window, event);
+        match event {
+            WindowEvent::CloseRequested => return Ok(Flow::Exit),
+            WindowEvent::RedrawRequested => self.frame()?,
+            WindowEvent::Resized(size) => self.surface.resize(&self.gpu, size.width, size.height),
+            WindowEvent::KeyboardInput { event, .. } => self.on_key(event),
+            WindowEvent::MouseInput { button, state, .. } if *button == LOOK_BUTTON => {
+                if *state == ElementState::Pressed {
+                    self.hold_pointer(true);
+                }
+            }
+            WindowEvent::MouseWheel { delta, .. } => self.input.wheel(*delta),
+            WindowEvent::Focused(false) => {
+                self.input.release_all();
+                self.hold_pointer(false);
+            }
+            _ => return Ok(Flow::Go),
+        }
+        if !matches!(event, WindowEvent::RedrawRequested) {
+            self.window.request_redraw();
+        }
+        Ok(Flow::Go)
+    }
+
+    fn on_key(&mut self, event: &KeyEvent) {
+        self.input.key(event);
+        if event.state != ElementState::Pressed || event.repeat {
+            return;
+        }
+        match event.physical_key {
+            PhysicalKey::Code(KeyCode::Escape) => self.hold_pointer(false),
+            PhysicalKey::Code(KeyCode::F1) => self.help = !self.help,
+            PhysicalKey::Code(KeyCode::Tab) => {
+                let other = if self.controls.mode() == Mode::Flight { Mode::Overhead } else { Mode::Flight };
+                self.pose = self.controls.set_mode(other, &self.pose);
+            }
+            PhysicalKey::Code(KeyCode::KeyP) => self.controls.auto_scroll = !self.controls.auto_scroll,
+            PhysicalKey::Code(KeyCode::Home) => {
+                self.controls = Controls::new(Mode::Flight, &self.first_pose);
+                self.pose = self.first_pose;
+            }
+            PhysicalKey::Code(KeyCode::KeyR) => {
+                self.session.retry_failed();
+            }
+            _ => {}
+        }
+    }
+
+    fn on_mouse_motion(&mut self, delta_px: (f64, f64)) {
+        if self.looks {
+            self.input.mouse(delta_px);
+            self.window.request_redraw();
+        }
+    }
+
+    /// Takes or frees the pointer. Where the window system can do neither of the two ways of holding it, the mouse
+    /// still turns the view, and the pointer runs on.
+    fn hold_pointer(&mut self, hold: bool) {
+        let grabbed = if hold {
+            self.window
+                .set_cursor_grab(CursorGrabMode::Locked)
+                .or_else(|_| self.window.set_cursor_grab(CursorGrabMode::Confined))
+        } else {
+            self.window.set_cursor_grab(CursorGrabMode::None)
+        };
+        if let Err(error) = grabbed {
+            tracing::debug!("the pointer is not held: {error}");
+        }
+        self.window.set_cursor_visible(!hold);
+        self.looks = hold;
+    }
+
+    /// One frame: move, stream, draw, show.
+    fn frame(&mut self) -> Result<()> {
+        if let Some(reason) = self.gpu.lost() {
+            anyhow::bail!("the graphics device was lost: {reason}");
+        }
+        let now = Instant::now();
+        let elapsed = now - self.last_frame;
+        self.last_frame = now;
+        if elapsed < REST {
+            self.pace.push_back(elapsed);
+            if self.pace.len() > PACE_FRAMES {
+                self.pace.pop_front();
+            }
+        } else {
+            self.pace.clear();
+        }
+
+        self.pose = self.controls.step(&self.view(), &self.input.take(elapsed));
+        let view = self.view();
+        self.session.advance(&view);
+        self.wake_at = self.session.next_wake();
+
+        let Some(target) = self.surface.acquire(&self.gpu) else {
+            self.window.request_redraw();
+            return Ok(());
+        };
+        let target_view = target.texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        self.session.draw(&mut encoder, &target_view, &view, FrameStyle::Lit);
+        self.paint_hud(&mut encoder, &target_view);
+        self.gpu.queue.submit([encoder.finish()]);
+        self.window.pre_present_notify();
+        self.gpu.queue.present(target);
+
+        if self.needs_next_frame() {
+            self.window.request_redraw();
+        }
+        Ok(())
+    }
+
+    fn view(&self) -> View {
+        let (width_px, height_px) = self.surface.size_px();
+        View { pose: self.pose, fov_y_rad: FOV_Y_RAD, width_px, height_px, draw_distance_voxels: DRAW_DISTANCE_VOXELS }
+    }
+
+    fn paint_hud(&mut self, encoder: &mut wgpu::CommandEncoder, target: &wgpu::TextureView) {
+        let progress = self.session.progress();
+        let failures: Vec<String> = self.session.failures().iter().map(ToString::to_string).collect();
+        let here = ViewSpec::of(&self.pose);
+        let hud = Hud {
+            frames_per_second: self.frames_per_second(),
+            mode: match self.controls.mode() {
+                Mode::Overhead => "overhead",
+                Mode::Flight => "flight",
+            },
+            regions: RegionCounts {
+                drawn: progress.n_drawn,
+                empty: progress.n_empty,
+                loading: progress.n_visible() - progress.n_settled(),
+                failed: progress.n_failed,
+            },
+            place: (here.place().lon_deg(), here.place().lat_deg(), here.height_m()),
+            attribution: &self.attribution,
+            failures: &failures,
+            help: self.help,
+        };
+        let size_px = self.surface.size_px();
+        self.overlay.paint(&self.gpu, encoder, target, size_px, &self.window, |ui| hud.show(ui.ctx()));
+    }
+
+    fn frames_per_second(&self) -> Option<f32> {
+        let total: Duration = self.pace.iter().sum();
+        (!self.pace.is_empty() && !total.is_zero()).then(|| self.pace.len() as f32 / total.as_secs_f32())
+    }
+
+    /// Whether the picture goes on changing without another event.
+    fn needs_next_frame(&self) -> bool {
+        let scrolls = self.controls.mode() == Mode::Overhead && self.controls.auto_scroll;
+        self.input.is_active() || scrolls || self.session.is_moving()
+    }
+
+    fn control_flow(&self) -> ControlFlow {
+        // One frame more after the last one of a movement, to say that the picture is at rest.
+        let rests_at = (!self.pace.is_empty()).then(|| self.last_frame + REST);
+        self.wake_at.into_iter().chain(rests_at).min().map_or(ControlFlow::Wait, ControlFlow::WaitUntil)
+    }
+}

@@ -1,0 +1,167 @@
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::Duration;
+
+use super::*;
+use crate::atlas::{AtlasMetadata, EncodedAtlas, Tileset, encode};
+use crate::geo::{RegionKey, TileCoord};
+use crate::source::{AtlasSource, FetchFuture, Source};
+use crate::stream::{Command, Event, LoadError, Outcome, Ticket};
+use crate::voxel::{ColourDepth, Occupancy, Region};
+
+/// How long a test waits for what must happen.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+fn key(x: u32) -> RegionKey {
+    RegionKey::new(TileCoord::new(17, x, 0).unwrap(), 0)
+}
+
+fn atlas() -> EncodedAtlas {
+    let mut occupancy = Occupancy::empty();
+    occupancy.set(3, 0, 5, true);
+    let region = Region::paint(occupancy, ColourDepth::Indexed(vec![[1, 2, 3]]), |_, _, _| 0);
+    let metadata = AtlasMetadata { key: key(0), base: 0, voxel_size_m: 1.0, clipped: 0, credit: String::new() };
+    EncodedAtlas::new(encode(&region, &metadata))
+}
+
+/// Column 0 panics before there is a future, column 1 within it, column 2 never ends and tells when it is dropped, the
+/// others are empty.
+struct Odd(SyncSender<()>);
+
+struct TellDrop(SyncSender<()>);
+
+impl Drop for TellDrop {
+    fn drop(&mut self) {
+        let _ = self.0.send(());
+    }
+}
+
+impl AtlasSource for Odd {
+    fn fetch(&self, key: RegionKey) -> FetchFuture<'_> {
+        match key.tile.x() {
+            0 => panic!("no future"),
+            1 => Box::pin(async { panic!("in the future") }),
+            2 => {
+                let tell = TellDrop(self.0.clone());
+                Box::pin(async move {
+                    std::future::pending::<()>().await;
+                    drop(tell);
+                    Ok(None)
+                })
+            }
+            _ => Box::pin(async { Ok(None) }),
+        }
+    }
+}
+
+fn loader(config: &LoaderConfig) -> (Loader, std::sync::mpsc::Receiver<()>) {
+    let (sender, dropped) = sync_channel(16);
+    let tileset = Tileset::of_template("{z}/{x}/{y}.png").unwrap();
+    let source = Source::custom("odd", tileset, Arc::new(Odd(sender))).unwrap();
+    (Loader::new(source, config).unwrap(), dropped)
+}
+
+fn fetch(ticket: u64, x: u32) -> Command {
+    Command::Fetch { ticket: Ticket(ticket), key: key(x) }
+}
+
+fn build(ticket: u64, atlas: EncodedAtlas) -> Command {
+    Command::Build { ticket: Ticket(ticket), key: key(9), atlas }
+}
+
+fn next(loader: &Loader) -> Event {
+    loader.wait_event(PATIENCE).expect("a task should have ended")
+}
+
+#[test]
+fn a_panic_costs_its_task_and_is_named() {
+    let (loader, _) = loader(&LoaderConfig::default());
+    for (x, message) in [(0, "no future"), (1, "in the future")] {
+        loader.run(fetch(7, x));
+        let Event { ticket, key: found, outcome } = next(&loader);
+        assert_eq!((ticket, found), (Ticket(7), key(x)));
+        let Outcome::Failed(LoadError::Panicked { what }) = outcome else { panic!("{outcome:?}") };
+        assert!(what.contains(message) && what.contains(&key(x).to_string()), "{what}");
+    }
+    loader.run(fetch(8, 3));
+    assert!(matches!(next(&loader).outcome, Outcome::Empty));
+}
+
+#[test]
+fn a_file_becomes_a_region_without_its_floor() {
+    let (loader, _) = loader(&LoaderConfig::default());
+    loader.run(build(1, atlas()));
+    let Outcome::Built(built) = next(&loader).outcome else { panic!("the file is good") };
+    assert!(built.region.occupancy.get(3, 0, 5));
+    // One voxel on the floor of the lowest layer: five of its faces can be seen.
+    assert_eq!((built.key, built.mesh.quads.len()), (key(9), 5));
+}
+
+#[test]
+fn what_is_no_atlas_is_named() {
+    let (loader, _) = loader(&LoaderConfig::default());
+    loader.run(build(1, EncodedAtlas::new(*b"<html>")));
+    let Outcome::Failed(LoadError::BadAtlas { what }) = next(&loader).outcome else { panic!("no atlas") };
+    assert!(what.starts_with(&key(9).to_string()), "{what}");
+}
+
+#[test]
+fn an_abort_drops_the_fetch() {
+    let (loader, dropped) = loader(&LoaderConfig::default());
+    loader.run(fetch(1, 2));
+    loader.run(Command::Abort { ticket: Ticket(1) });
+    dropped.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(loader.n_running(), 0);
+    // Nobody minds an abort of what has ended or never was.
+    loader.run(Command::Abort { ticket: Ticket(1) });
+    loader.run(Command::Abort { ticket: Ticket(99) });
+    loader.run(fetch(2, 3));
+    assert_eq!(next(&loader).ticket, Ticket(2));
+}
+
+#[test]
+fn a_drop_drops_all_fetches() {
+    let (loader, dropped) = loader(&LoaderConfig::default());
+    for ticket in 0..8 {
+        loader.run(fetch(ticket, 2));
+    }
+    drop(loader);
+    // Those that had begun tell; the channel closes with the source, which the last task lets go.
+    while dropped.recv_timeout(PATIENCE) != Err(std::sync::mpsc::RecvTimeoutError::Disconnected) {}
+}
+
+#[test]
+fn an_aborted_build_never_answers() {
+    // One thread and room for one event: the second build waits with its answer, and the third cannot begin.
+    let (loader, _) = loader(&LoaderConfig { cpu_threads: 1, events_max: 1, ..LoaderConfig::default() });
+    for ticket in 1..=4 {
+        loader.run(build(ticket, atlas()));
+    }
+    loader.run(Command::Abort { ticket: Ticket(3) });
+    let answered: Vec<Ticket> = (0..3).map(|_| next(&loader).ticket).collect();
+    assert_eq!(answered, [Ticket(1), Ticket(2), Ticket(4)]);
+    assert_eq!(loader.n_running(), 0);
+}
+
+#[test]
+fn the_waker_is_called_when_an_event_can_be_taken() {
+    let (loader, _) = loader(&LoaderConfig::default());
+    let (sender, woken) = sync_channel(4);
+    loader.set_waker(move || {
+        let _ = sender.send(());
+    });
+    assert!(loader.try_event().is_none());
+    loader.run(fetch(1, 3));
+    woken.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(loader.try_event().unwrap().ticket, Ticket(1));
+}
+
+#[test]
+fn a_waker_that_panics_leaves_the_loader_alive() {
+    let (loader, _) = loader(&LoaderConfig { cpu_threads: 1, ..LoaderConfig::default() });
+    loader.set_waker(|| panic!("a waker's fault"));
+    for ticket in 0..4 {
+        loader.run(build(ticket, atlas()));
+        assert_eq!(next(&loader).ticket, Ticket(ticket));
+    }
+}

@@ -1,0 +1,79 @@
+//! A picture without a window.
+
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+
+use super::caption::draw_caption;
+use super::session::{Failure, Session};
+use crate::gpu::{FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture};
+use crate::source::Source;
+use crate::stream::Progress;
+use crate::view::View;
+
+/// Why there is no picture.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RenderError {
+    /// The graphics driver refuses.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// The system gives no threads.
+    #[error("the loader cannot start: {0}")]
+    Loader(#[from] io::Error),
+}
+
+/// A picture, and what came of the regions in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rendered {
+    /// The picture, the tileset's credit written into it.
+    pub picture: Picture,
+    /// The visible regions by state.
+    pub progress: Progress,
+    /// The regions that are missing in it, and why.
+    pub failures: Vec<Failure>,
+    /// What the renderer took on the GPU.
+    pub memory: Memory,
+    /// GPU time of the frame, where the adapter tells it.
+    pub gpu_time: Option<Duration>,
+}
+
+/// Streams `source` until `view` is complete, and takes its picture.
+///
+/// Ends by itself: every region ends ready, empty or failed, and `on_progress` hears of each step towards it.
+///
+/// # Errors
+///
+/// No graphics adapter, a size that it cannot draw, or no threads. A region that fails is no error: it is named in
+/// [`Rendered::failures`].
+pub fn render(
+    source: Source,
+    view: &View,
+    style: FrameStyle,
+    mut on_progress: impl FnMut(Progress),
+) -> Result<Rendered, RenderError> {
+    let gpu = Gpu::headless_blocking()?;
+    let target = Offscreen::new(&gpu, view.width_px, view.height_px)?;
+    let attribution = source.tileset().attribution.clone();
+    let mut session = Session::new(&gpu, Offscreen::FORMAT, source)?;
+    session.advance(view);
+    while !session.is_complete() {
+        on_progress(session.progress());
+        session.wait();
+        session.advance(view);
+    }
+    on_progress(session.progress());
+
+    let (mut picture, stats) = session.take_picture(&target, view, style)?;
+    if let Some(attribution) = attribution {
+        draw_caption(&mut picture.rgba, picture.width_px, picture.height_px, &attribution);
+    }
+    Ok(Rendered {
+        picture,
+        progress: session.progress(),
+        failures: session.failures(),
+        memory: session.memory(),
+        gpu_time: stats.gpu_time,
+    })
+}

@@ -1,0 +1,260 @@
+//! What stays loaded, and what goes first.
+//!
+//! Owns the values by key and the account of their bytes. Receives what is wanted and what no longer is, yields the
+//! least useful entry while a limit is exceeded. It does not know what the values are, only what they cost.
+//!
+//! ```text
+//! who goes:
+//!   outside the interest   the least recently wanted first, then the farthest when it left
+//!   in the interest        who does not fit into the byte budget beside the better ranked; never for a count
+//! ```
+//!
+//! Entries of no bytes (empty regions, errors) are only remembered: they have a generous bound of their own, so that an
+//! hour over the sea does not push a loaded city out.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// What a value takes.
+pub trait Cost {
+    /// Bytes held now; must be cheap to ask.
+    fn bytes(&self) -> usize;
+}
+
+/// How much a [`Store`] keeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreLimits {
+    /// Bytes of all entries together.
+    pub bytes: usize,
+    /// Entries with bytes outside the interest (the reference system's PREPURGE).
+    pub outside: usize,
+    /// Entries without bytes outside the interest.
+    pub remembered: usize,
+}
+
+/// The entry that is to go first while a limit is exceeded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Victim<K> {
+    /// Nobody wants it: remove it.
+    Outside(K),
+    /// It is wanted, but everything held is, and together it is too much: empty it.
+    Wanted(K),
+}
+
+/// Values by key, accounted in bytes.
+///
+/// The store names its victims and leaves the removal to the caller, who may have tasks to stop; between the caller's
+/// operations it may hold more than its limits.
+#[derive(Debug, Clone)]
+pub struct Store<K, V> {
+    limits: StoreLimits,
+    entries: BTreeMap<K, Entry<V>>,
+    /// Invariant: the sum over the entries.
+    bytes_held: usize,
+    /// Entries of the interest, most useful first.
+    wanted: BTreeSet<(usize, K)>,
+    /// Entries with bytes outside the interest, least useful first.
+    outside: BTreeSet<Left<K>>,
+    /// Entries without bytes outside the interest, least useful first.
+    remembered: BTreeSet<Left<K>>,
+}
+
+/// When an entry was last wanted, and how far off it was then.
+type Left<K> = (Duration, Reverse<u64>, K);
+
+#[derive(Debug, Clone)]
+struct Entry<V> {
+    value: V,
+    bytes: usize,
+    standing: Standing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Wanted { rank: usize },
+    Outside { since: Duration, distance: u64 },
+}
+
+impl<K: Copy + Ord, V: Cost> Store<K, V> {
+    /// A store of nothing.
+    pub fn new(limits: StoreLimits) -> Self {
+        Self {
+            limits,
+            entries: BTreeMap::new(),
+            bytes_held: 0,
+            wanted: BTreeSet::new(),
+            outside: BTreeSet::new(),
+            remembered: BTreeSet::new(),
+        }
+    }
+
+    /// The limits.
+    pub fn limits(&self) -> StoreLimits {
+        self.limits
+    }
+
+    /// Takes the key into the interest with a rank (0 is the most useful; ranks should be unique), with a new value
+    /// where there is none. Whether it was in the interest before.
+    pub fn want(&mut self, key: K, rank: usize, new: impl FnOnce() -> V) -> bool {
+        let before = self.entries.get(&key).map(|entry| entry.standing);
+        if before.is_none() {
+            let value = new();
+            let bytes = value.bytes();
+            self.bytes_held += bytes;
+            self.entries.insert(key, Entry { value, bytes, standing: Standing::Wanted { rank } });
+            self.wanted.insert((rank, key));
+        } else {
+            self.stand(key, Standing::Wanted { rank });
+        }
+        matches!(before, Some(Standing::Wanted { .. }))
+    }
+
+    /// Lets the key leave the interest, at `now` and at this distance (in any one unit).
+    pub fn leave(&mut self, key: K, now: Duration, distance: u64) {
+        self.stand(key, Standing::Outside { since: now, distance });
+    }
+
+    fn stand(&mut self, key: K, standing: Standing) {
+        self.unlist(key);
+        if let Some(entry) = self.entries.get_mut(&key) {
+            entry.standing = standing;
+        }
+        self.list(key);
+    }
+
+    /// The value of a key.
+    pub fn get(&self, key: &K) -> Option<&V> {
+        self.entries.get(key).map(|entry| &entry.value)
+    }
+
+    /// Whether the key is in the interest.
+    pub fn is_wanted(&self, key: &K) -> bool {
+        self.entries.get(key).is_some_and(|entry| matches!(entry.standing, Standing::Wanted { .. }))
+    }
+
+    /// Bytes of a key's value, 0 where there is none.
+    pub fn bytes_of(&self, key: &K) -> usize {
+        self.entries.get(key).map_or(0, |entry| entry.bytes)
+    }
+
+    /// Changes a value and accounts for what it now costs. `None` where there is no such key.
+    pub fn update<R>(&mut self, key: K, change: impl FnOnce(&mut V) -> R) -> Option<R> {
+        self.unlist(key);
+        let entry = self.entries.get_mut(&key)?;
+        let result = change(&mut entry.value);
+        let bytes = entry.value.bytes();
+        self.bytes_held = self.bytes_held - entry.bytes + bytes;
+        entry.bytes = bytes;
+        self.list(key);
+        Some(result)
+    }
+
+    /// Forgets a key and yields its value.
+    pub fn remove(&mut self, key: K) -> Option<V> {
+        self.unlist(key);
+        let entry = self.entries.remove(&key)?;
+        self.bytes_held -= entry.bytes;
+        Some(entry.value)
+    }
+
+    /// What is to go next, `None` while every limit holds.
+    pub fn victim(&self) -> Option<Victim<K>> {
+        let first = |left: &BTreeSet<Left<K>>| left.first().map(|&(_, _, key)| Victim::Outside(key));
+        if self.remembered.len() > self.limits.remembered {
+            return first(&self.remembered);
+        }
+        if self.bytes_held > self.limits.bytes {
+            return self.first_that_does_not_fit().map(Victim::Wanted).or_else(|| first(&self.outside));
+        }
+        if self.outside.len() > self.limits.outside { first(&self.outside) } else { None }
+    }
+
+    /// The first entry of the interest that has no room beside the better ranked. It is asked before those outside:
+    /// they need not go for one that cannot stay, and neither need small ones of lower rank.
+    fn first_that_does_not_fit(&self) -> Option<K> {
+        let mut bytes = 0;
+        let mut keys = self.wanted.iter().map(|&(_, key)| key);
+        keys.find(|key| {
+            bytes += self.bytes_of(key);
+            bytes > self.limits.bytes
+        })
+    }
+
+    /// The entries of the interest, most useful first.
+    pub fn wanted(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.wanted
+            .iter()
+            .filter_map(|(_, key)| self.entries.get_key_value(key))
+            .map(|(key, entry)| (key, &entry.value))
+    }
+
+    /// All entries, in the order of the keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.entries.iter().map(|(key, entry)| (key, &entry.value))
+    }
+
+    /// Bytes of all entries.
+    pub fn bytes_held(&self) -> usize {
+        self.bytes_held
+    }
+
+    /// Entries with bytes outside the interest.
+    pub fn n_outside(&self) -> usize {
+        self.outside.len()
+    }
+
+    /// Entries without bytes outside the interest.
+    pub fn n_remembered(&self) -> usize {
+        self.remembered.len()
+    }
+
+    fn list(&mut self, key: K) {
+        let Some(entry) = self.entries.get(&key) else { return };
+        match entry.standing {
+            Standing::Wanted { rank } => self.wanted.insert((rank, key)),
+            Standing::Outside { since, distance } if entry.bytes > 0 => {
+                self.outside.insert((since, Reverse(distance), key))
+            }
+            Standing::Outside { since, distance } => self.remembered.insert((since, Reverse(distance), key)),
+        };
+    }
+
+    fn unlist(&mut self, key: K) {
+        let Some(entry) = self.entries.get(&key) else { return };
+        match entry.standing {
+            Standing::Wanted { rank } => self.wanted.remove(&(rank, key)),
+            Standing::Outside { since, distance } if entry.bytes > 0 => {
+                self.outside.remove(&(since, Reverse(distance), key))
+            }
+            Standing::Outside { since, distance } => self.remembered.remove(&(since, Reverse(distance), key)),
+        };
+    }
+
+    /// Checks that the account is exact and that every entry stands in its one list; linear in the entries.
+    ///
+    /// # Panics
+    ///
+    /// It is not, or does not: a bug in this module.
+    pub fn check_invariants(&self) {
+        let mut bytes_held = 0;
+        for (&key, entry) in &self.entries {
+            assert_eq!(entry.bytes, entry.value.bytes(), "an entry's bytes are what its value costs");
+            bytes_held += entry.bytes;
+            let listed = match entry.standing {
+                Standing::Wanted { rank } => self.wanted.contains(&(rank, key)),
+                Standing::Outside { since, distance } => {
+                    let left = (since, Reverse(distance), key);
+                    if entry.bytes > 0 { self.outside.contains(&left) } else { self.remembered.contains(&left) }
+                }
+            };
+            assert!(listed, "an entry stands in the list of its standing");
+        }
+        assert_eq!(self.bytes_held, bytes_held, "bytes are accounted exactly");
+        let n_listed = self.wanted.len() + self.outside.len() + self.remembered.len();
+        assert_eq!(n_listed, self.entries.len(), "an entry stands in one list only");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,6 @@
+//! The stream against a simulated loader, network and renderer, in virtual time: an afternoon over a failing network
+//! runs in a second, and runs the same every time.
+
+mod promises;
+mod properties;
+mod simulation;

@@ -1,0 +1,115 @@
+//! Goal: the `voxatlas` program keeps its word: pictures, messages and exit codes.
+//! Method: the built program is run on the demo city, whole and damaged, without a window.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// The demo city, as it lies in the repository.
+fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("data/demo")
+}
+
+/// A copy of the demo city that a test may damage.
+fn copy_of_demo(to: &Path) {
+    fn copy(from: &Path, to: &Path) {
+        std::fs::create_dir_all(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap() {
+            let entry = entry.unwrap();
+            let target = to.join(entry.file_name());
+            if entry.file_type().unwrap().is_dir() {
+                copy(&entry.path(), &target);
+            } else {
+                std::fs::copy(entry.path(), target).unwrap();
+            }
+        }
+    }
+    copy(&demo(), to);
+}
+
+fn voxatlas(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_voxatlas"))
+        .args(args)
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env_remove("WAYLAND_SOCKET")
+        .env_remove("RUST_LOG")
+        .output()
+        .unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Renders a small picture of the source; the summary and the pixels.
+fn render(source: &str, out: &Path, expected_code: i32) -> (serde_json::Value, image::RgbaImage) {
+    let output = voxatlas(&["render", source, "--view", "0.0036,-0.0050,330,331,-17", "--size", "320x180", "--json", "--out", out.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(expected_code), "{}", text(&output.stderr));
+    let summary = serde_json::from_slice(&output.stdout).expect("one JSON object on the standard output");
+    (summary, image::open(out).unwrap().into_rgba8())
+}
+
+#[test]
+fn the_demo_city_is_drawn_the_same_from_the_program_and_from_its_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let (summary, built_in) = render("demo", &dir.path().join("a.png"), 0);
+    assert_eq!(summary["regions_failed"], 0);
+    assert!(summary["regions_drawn"].as_u64().unwrap() >= 9, "{summary}");
+    let (_, from_files) = render(demo().to_str().unwrap(), &dir.path().join("b.png"), 0);
+    assert_eq!(built_in.dimensions(), (320, 180));
+    assert!(built_in == from_files, "same regions, same picture");
+
+    // Sky at the top, a city below: the middle of the picture has many colours, the top row few.
+    let colours = |rows: std::ops::Range<u32>| {
+        let pixels = rows.flat_map(|y| (0..320).map(move |x| (x, y)));
+        pixels.map(|(x, y)| built_in.get_pixel(x, y).0).collect::<std::collections::BTreeSet<_>>().len()
+    };
+    assert!(colours(0..1) < 40, "{}", colours(0..1));
+    assert!(colours(90..150) > 400, "{}", colours(90..150));
+}
+
+#[test]
+fn a_damaged_region_is_named_and_costs_only_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let city = dir.path().join("city");
+    copy_of_demo(&city);
+    let damaged = city.join("17/65536/65536.png");
+    let bytes = std::fs::read(&damaged).unwrap();
+    std::fs::write(&damaged, &bytes[..bytes.len() / 2]).unwrap();
+
+    let (summary, _) = render(city.to_str().unwrap(), &dir.path().join("a.png"), 1);
+    assert_eq!(summary["regions_failed"], 1);
+    assert_eq!(summary["failures"][0]["key"], "17/65536/65536");
+    let what = summary["failures"][0]["what"].as_str().unwrap();
+    assert!(what.contains("65536.png"), "{what}");
+    assert!(summary["regions_drawn"].as_u64().unwrap() >= 8, "{summary}");
+}
+
+#[test]
+fn what_cannot_be_done_ends_with_2_and_says_why() {
+    let dir = tempfile::tempdir().unwrap();
+    let empty = dir.path().to_str().unwrap();
+    let nowhere = dir.path().join("missing/a.png");
+    let nowhere = nowhere.to_str().unwrap();
+    let cases: [(&[&str], &str); 6] = [
+        (&["render", empty, "--out", "a.png"], "tiles.json"),
+        (&["render", "ftp://host/city", "--out", "a.png"], "ftp"),
+        (&["render", "--size", "32x18", "--out", nowhere], "a.png"),
+        (&["render", "https://127.0.0.1:9/{z}/{x}/{y}.png", "--out", "a.png"], "--view"),
+        (&["render", "--view", "1,2,3", "--out", "a.png"], "LON,LAT,HEIGHT_M,BEARING_DEG,PITCH_DEG"),
+        (&["fly"], "error"),
+    ];
+    for (args, expected) in cases {
+        let output = voxatlas(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", text(&output.stderr));
+        assert!(text(&output.stderr).contains(expected), "{args:?}: {}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn without_a_display_the_viewer_says_so() {
+    let output = voxatlas(&["view"]);
+    assert_eq!(output.status.code(), Some(2));
+    let stderr = text(&output.stderr);
+    assert!(stderr.contains("DISPLAY") && stderr.contains("voxatlas render"), "{stderr}");
+}
