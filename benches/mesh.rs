@@ -15,8 +15,8 @@ fn main() {
     let n_runs = if std::env::args().any(|arg| arg == "--bench") { 15 } else { 1 };
     let mut scratch = Scratch::new();
     println!(
-        "{:<12} {:>9} {:>9} {:>9} {:>10} {:>13}",
-        "scene", "occupied", "faces", "quads", "geometry", "with colours"
+        "{:<12} {:>9} {:>9} {:>9} {:>10} {:>10} {:>10}",
+        "scene", "occupied", "faces", "quads", "geometry", "+ palette", "or + RGB"
     );
     for name in scenes::NAMES {
         let region = scenes::scene(name);
@@ -25,16 +25,17 @@ fn main() {
             quads.clear();
             mesh_occupancy(black_box(&region.occupancy), BorderPolicy::Closed, &mut scratch, &mut quads);
         });
-        let whole = repeated(n_runs, || {
-            black_box(mesh_region(black_box(&region), BorderPolicy::Closed, &mut scratch));
+        let [palette, rgb] = [&region, &scenes::in_full_colour(&region)].map(|region| {
+            repeated(n_runs, || {
+                black_box(mesh_region(black_box(region), BorderPolicy::Closed, &mut scratch));
+            })
         });
         let n_faces: u64 = quads.iter().map(|&quad| u64::from(quad.width() * quad.height())).sum();
+        let [quads_ms, palette_ms, rgb_ms] = [geometry, palette, rgb].map(|time| time.as_secs_f64() * 1e3);
         println!(
-            "{name:<12} {:>7.1} % {n_faces:>9} {:>9} {:>7.2} ms {:>10.2} ms",
+            "{name:<12} {:>7.1} % {n_faces:>9} {:>9} {quads_ms:>7.2} ms {palette_ms:>7.2} ms {rgb_ms:>7.2} ms",
             region.occupancy.count() as f64 / 16_777_216.0 * 100.0,
             quads.len(),
-            geometry.as_secs_f64() * 1e3,
-            whole.as_secs_f64() * 1e3,
         );
     }
 }

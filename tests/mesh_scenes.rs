@@ -11,8 +11,14 @@ use voxatlas::voxel::{Occupancy, Region};
 
 fn check(name: &str) {
     let region = scenes::scene(name);
+    let full = scenes::in_full_colour(&region);
+    let full_mesh = mesh_region(&full, BorderPolicy::Closed, &mut Scratch::new());
+    assert!(matches!(full_mesh.face_colours, FaceColours::Direct { .. }), "a region without a palette has none");
+    assert_colours(&full, &full_mesh);
+
     let mesh = mesh_region(&region, BorderPolicy::Closed, &mut Scratch::new());
     assert_exact_cover(&region.occupancy, &mesh.quads);
+    assert!(matches!(mesh.face_colours, FaceColours::Indexed { .. }), "a region with a palette keeps it");
     assert_colours(&region, &mesh);
     assert_same_every_time(&region, &mesh);
 
@@ -67,7 +73,6 @@ fn assert_colours(region: &Region, mesh: &RegionMesh) {
             assert_eq!(mesh.face_colours.of_cell(quad, i, j), region.colours.get(x, y, z), "{quad:?} ({i}, {j})");
         }
     }
-    assert!(matches!(mesh.face_colours, FaceColours::Indexed { .. }), "a region with a palette keeps it");
 }
 
 /// With a scratch that has just seen this region, too.

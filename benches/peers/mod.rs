@@ -1,13 +1,14 @@
 //! The ways from a file's bytes to occupancy and mesh that the pipeline bench compares.
 //!
-//! Each has a worker that keeps its buffers from file to file, as a loader's thread would, and every peer is given its
-//! best: palette indices stay indices, the Morton table is made beforehand, and chunks of air are skipped.
+//! Each keeps its buffers and its results from file to file, as a loader's thread would; only the decoded image is a
+//! new buffer each time, as the `png` crate's own example has it. Every peer is given its best: palette indices stay
+//! indices, the Morton table is made beforehand, and chunks are filled from bit rows.
 
 use std::io::Cursor;
 
 use binary_greedy_meshing as bgm;
 use block_mesh::ndshape::{ConstShape, ConstShape3u32};
-use block_mesh::{GreedyQuadsBuffer, MergeVoxel, RIGHT_HANDED_Y_UP_CONFIG, UnorientedQuad, Voxel, VoxelVisibility};
+use block_mesh::{GreedyQuadsBuffer, MergeVoxel, RIGHT_HANDED_Y_UP_CONFIG, Voxel, VoxelVisibility};
 use voxatlas::atlas::{self, Decoder, texel_from_voxel};
 use voxatlas::mesh::{self, BorderPolicy, Quad, mesh_occupancy};
 use voxatlas::voxel::Region;
@@ -15,70 +16,47 @@ use voxatlas::voxel::Region;
 /// Edge of a region, in voxels.
 const SIDE: usize = 256;
 
-/// A way from bytes to a mesh.
+/// A way from bytes to occupancy and mesh.
 pub(crate) trait Pipeline {
-    /// Decodes and meshes a file.
-    fn run(&mut self, file: &[u8]) -> Made;
-}
+    /// Decodes and meshes a file, and keeps the results until the next one.
+    fn run(&mut self, file: &[u8]);
 
-/// What a pipeline makes of a file.
-pub(crate) enum Made {
-    Ours { region: Region, quads: Vec<Quad> },
-    BinaryGreedy { occupancy: Vec<u64>, quads: Vec<bgm::Quad> },
-    BlockMesh { voxels: Vec<Occupied>, quads: Vec<UnorientedQuad> },
-}
-
-impl Made {
-    /// Occupied voxels and exposed faces: by these all pipelines must agree.
-    pub(crate) fn count(&self) -> (u64, u64) {
-        match self {
-            Self::Ours { region, quads } => {
-                (region.occupancy.count(), quads.iter().map(|&quad| u64::from(quad.width() * quad.height())).sum())
-            }
-            Self::BinaryGreedy { occupancy, quads } => (
-                occupancy.iter().map(|word| u64::from(word.count_ones())).sum(),
-                quads.iter().map(|quad| quad.width() * quad.height()).sum(),
-            ),
-            Self::BlockMesh { voxels, quads } => (
-                voxels.iter().filter(|voxel| voxel.0).count() as u64,
-                quads.iter().map(|quad| u64::from(quad.width) * u64::from(quad.height)).sum(),
-            ),
-        }
-    }
-
-    /// The number of rectangles.
-    pub(crate) fn n_quads(&self) -> usize {
-        match self {
-            Self::Ours { quads, .. } => quads.len(),
-            Self::BinaryGreedy { quads, .. } => quads.len(),
-            Self::BlockMesh { quads, .. } => quads.len(),
-        }
-    }
+    /// Occupied voxels and exposed faces of the last file: by these all pipelines must agree.
+    fn count(&self) -> (u64, u64);
 }
 
 /// voxatlas: strips, bit rows, quads.
-#[derive(Default)]
 pub(crate) struct Ours {
     atlas: atlas::Scratch,
     mesh: mesh::Scratch,
-}
-
-impl Pipeline for Ours {
-    fn run(&mut self, file: &[u8]) -> Made {
-        let region = self.decode(file);
-        let mut quads = Vec::new();
-        mesh_occupancy(&region.occupancy, BorderPolicy::Closed, &mut self.mesh, &mut quads);
-        Made::Ours { region, quads }
-    }
+    region: Region,
+    quads: Vec<Quad>,
 }
 
 impl Ours {
+    pub(crate) fn new() -> Self {
+        Self { atlas: atlas::Scratch::new(), mesh: mesh::Scratch::new(), region: Region::empty(), quads: Vec::new() }
+    }
+
     /// The first half.
     pub(crate) fn decode(&mut self, file: &[u8]) -> Region {
         let decoder = Decoder::new(file).expect("an atlas");
         let strips =
             (0..decoder.n_steps()).map(|step| decoder.decode_strip(step, &mut self.atlas).expect("a sound strip"));
         decoder.assemble(strips).expect("a sound atlas")
+    }
+}
+
+impl Pipeline for Ours {
+    fn run(&mut self, file: &[u8]) {
+        self.region = self.decode(file);
+        self.quads.clear();
+        mesh_occupancy(&self.region.occupancy, BorderPolicy::Closed, &mut self.mesh, &mut self.quads);
+    }
+
+    fn count(&self) -> (u64, u64) {
+        let n_faces = self.quads.iter().map(|&quad| u64::from(quad.width() * quad.height())).sum();
+        (self.region.occupancy.count(), n_faces)
     }
 }
 
@@ -94,7 +72,7 @@ fn decode_png(file: &[u8]) -> (Vec<u8>, Pixels) {
         png::ColorType::Rgba => Pixels::Rgba,
         png::ColorType::Indexed => {
             let alpha = info.trns.as_deref().unwrap_or_default();
-            Pixels::Indexed(std::array::from_fn(|index| alpha.get(index) != Some(&0)))
+            Pixels::Indexed((0..256).map(|index| alpha.get(index) != Some(&0)).collect())
         }
         other => panic!("the bench writes no {other:?}"),
     };
@@ -105,8 +83,8 @@ fn decode_png(file: &[u8]) -> (Vec<u8>, Pixels) {
 enum Pixels {
     /// By alpha.
     Rgba,
-    /// By index.
-    Indexed([bool; 256]),
+    /// By index: whether it is one of an occupied voxel.
+    Indexed(Vec<bool>),
 }
 
 /// What each column and row of the atlas adds to the place of its texel's voxel, in an array with the given strides.
@@ -144,6 +122,7 @@ impl MortonTable {
                 }
             }
             Pixels::Indexed(is_occupied) => {
+                let is_occupied: &[bool; 256] = is_occupied.as_slice().try_into().expect("an entry an index");
                 for (row, of_row) in image.chunks_exact(4096).zip(&self.of_row) {
                     for (&index, of_column) in row.iter().zip(&self.of_column) {
                         if is_occupied[usize::from(index)] {
@@ -169,6 +148,8 @@ pub(crate) struct BinaryGreedy {
     voxels: Vec<u16>,
     opaque: Vec<u64>,
     transparent: Vec<u64>,
+    occupancy: Vec<u64>,
+    quads: Vec<bgm::Quad>,
 }
 
 impl BinaryGreedy {
@@ -179,33 +160,32 @@ impl BinaryGreedy {
             voxels: vec![0; PADDED.pow(3)],
             opaque: vec![0; PADDED.pow(2)],
             transparent: vec![0; PADDED.pow(2)],
+            occupancy: vec![0; SIDE.pow(3) / 64],
+            quads: Vec::new(),
         }
     }
 
-    /// Fills the chunk whose lowest voxel is `min`, its border included, and tells whether it holds a voxel.
+    /// Fills the chunk whose lowest voxel is `min`, its border included.
     ///
-    /// The crate's fastest axis is our x: a column of its opacity is 64 bits of one of our rows.
-    fn fill_chunk(&mut self, occupancy: &[u64], [x, y, z]: [usize; 3]) -> bool {
-        let mut union = 0;
+    /// The crate's fastest axis is our x: a column of its opacity is 64 bits of one of our rows, and taken from there at
+    /// once. Its own `compute_opaque_mask`, which looks at every voxel, would take several times as long.
+    fn fill_chunk(&mut self, [x, y, z]: [usize; 3]) {
         for pad_z in 0..PADDED {
             for pad_y in 0..PADDED {
                 let column = match ((y + pad_y).checked_sub(1), (z + pad_z).checked_sub(1)) {
-                    (Some(y), Some(z)) if y < SIDE && z < SIDE => bits_from(&occupancy[4 * (y + SIDE * z)..][..4], x),
+                    (Some(y), Some(z)) if y < SIDE && z < SIDE => {
+                        bits_from(&self.occupancy[4 * (y + SIDE * z)..][..4], x)
+                    }
                     _ => 0,
                 };
                 self.opaque[pad_y + PADDED * pad_z] = column;
-                union |= column;
             }
-        }
-        if union == 0 {
-            return false;
         }
         for (voxels, &column) in self.voxels.chunks_exact_mut(PADDED).zip(&self.opaque) {
             for (bit, voxel) in voxels.iter_mut().enumerate() {
                 *voxel = (column >> bit & 1) as u16;
             }
         }
-        true
     }
 }
 
@@ -218,23 +198,26 @@ fn bits_from(row: &[u64], x: usize) -> u64 {
 }
 
 impl Pipeline for BinaryGreedy {
-    fn run(&mut self, file: &[u8]) -> Made {
+    fn run(&mut self, file: &[u8]) {
         let (image, pixels) = decode_png(file);
-        let mut occupancy = vec![0u64; SIDE.pow(3) / 64];
-        self.table.for_each_occupied(&image, &pixels, |place| occupancy[place / 64] |= 1 << (place % 64));
+        self.occupancy.fill(0);
+        self.table.for_each_occupied(&image, &pixels, |place| self.occupancy[place / 64] |= 1 << (place % 64));
         drop(image);
 
-        let mut quads = Vec::new();
+        self.quads.clear();
         let n_chunks = SIDE.div_ceil(CHUNK);
         for chunk in 0..n_chunks.pow(3) {
             let min = [chunk % n_chunks, chunk / n_chunks % n_chunks, chunk / n_chunks.pow(2)].map(|c| c * CHUNK);
-            if self.fill_chunk(&occupancy, min) {
-                self.mesher.clear();
-                self.mesher.fast_mesh(&self.voxels, &self.opaque, &self.transparent);
-                quads.extend(self.mesher.quads.iter().flatten());
-            }
+            self.fill_chunk(min);
+            self.mesher.clear();
+            self.mesher.fast_mesh(&self.voxels, &self.opaque, &self.transparent);
+            self.quads.extend(self.mesher.quads.iter().flatten());
         }
-        Made::BinaryGreedy { occupancy, quads }
+    }
+
+    fn count(&self) -> (u64, u64) {
+        let n_voxels = self.occupancy.iter().map(|word| u64::from(word.count_ones())).sum();
+        (n_voxels, self.quads.iter().map(|quad| quad.width() * quad.height()).sum())
     }
 }
 
@@ -262,6 +245,7 @@ type PaddedRegion = ConstShape3u32<258, 258, 258>;
 /// `png` + table + `block-mesh` on the region with its border.
 pub(crate) struct BlockMesh {
     table: MortonTable,
+    voxels: Vec<Occupied>,
     buffer: GreedyQuadsBuffer,
 }
 
@@ -269,22 +253,27 @@ impl BlockMesh {
     pub(crate) fn new() -> Self {
         Self {
             table: MortonTable::new([1, 258, 258 * 258]),
+            voxels: vec![Occupied(false); PaddedRegion::SIZE as usize],
             buffer: GreedyQuadsBuffer::new(PaddedRegion::SIZE as usize),
         }
     }
 }
 
 impl Pipeline for BlockMesh {
-    fn run(&mut self, file: &[u8]) -> Made {
+    fn run(&mut self, file: &[u8]) {
         let (image, pixels) = decode_png(file);
-        let mut voxels = vec![Occupied(false); PaddedRegion::SIZE as usize];
+        self.voxels.fill(Occupied(false));
         let first = PaddedRegion::linearize([1; 3]) as usize;
-        self.table.for_each_occupied(&image, &pixels, |place| voxels[first + place] = Occupied(true));
+        self.table.for_each_occupied(&image, &pixels, |place| self.voxels[first + place] = Occupied(true));
         drop(image);
 
         let faces = &RIGHT_HANDED_Y_UP_CONFIG.faces;
-        block_mesh::greedy_quads(&voxels, &PaddedRegion {}, [0; 3], [257; 3], faces, &mut self.buffer);
-        let quads = self.buffer.quads.groups.iter().flatten().copied().collect();
-        Made::BlockMesh { voxels, quads }
+        block_mesh::greedy_quads(&self.voxels, &PaddedRegion {}, [0; 3], [257; 3], faces, &mut self.buffer);
+    }
+
+    fn count(&self) -> (u64, u64) {
+        let n_voxels = self.voxels.iter().filter(|voxel| voxel.0).count() as u64;
+        let quads = self.buffer.quads.groups.iter().flatten();
+        (n_voxels, quads.map(|quad| u64::from(quad.width) * u64::from(quad.height)).sum())
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn in_full_colour(region: &Region) -> Region {
     Region::paint(region.occupancy.clone(), ColourDepth::Direct, |x, y, z| {
         let [r, g, b] = region.colours.get(x, y, z);
         let mix = hash(u64::from(x) << 32 | u64::from(y), u64::from(z));
-        if mix % 1000 == 0 { (mix >> 40) as u32 } else { u32::from_le_bytes([r, g, b, 0]) }
+        if mix.is_multiple_of(1000) { (mix >> 40) as u32 } else { u32::from_le_bytes([r, g, b, 0]) }
     })
 }
 
@@ -124,9 +124,10 @@ fn terrain() -> Volume {
             for y in 0..height {
                 let is_cave = y > 2 && fractal_noise([x, 512 + 2 * y, z], 64) < ONE * 3 / 8;
                 if !is_cave {
-                    let depth = height - y;
-                    let strata = (hash(x as u64 ^ (y as u64) << 8, z as u64) % 6) as u8;
-                    volume.set([x, y, z], if depth < 3 { 10 } else { 40 + (y / 16) as u8 * 8 } + strata);
+                    // Speckled soil over layers of rock.
+                    let is_soil = height - y < 3;
+                    let speckle = (hash(x as u64 ^ (y as u64) << 8, z as u64) % 6) as u8;
+                    volume.set([x, y, z], if is_soil { 10 + speckle } else { 40 + (y / 4) as u8 });
                 }
             }
         }

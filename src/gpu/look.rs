@@ -3,9 +3,10 @@
 //! Owns every colour and curve of the picture that is not the city's own. Receives a view and a style, yields the frame
 //! uniform; the shaders hold no constant of taste.
 
-use glam::{DVec3, Vec3};
+use glam::Vec3;
 
 use super::layout::Frame;
+use crate::geo::EyeOrigin;
 use crate::mesh::Face;
 use crate::view::View;
 use crate::voxel::Colour;
@@ -74,7 +75,6 @@ fn lit_light(face: Face) -> Vec3 {
 /// The uniform of a frame.
 pub(super) fn frame(view: &View, style: FrameStyle) -> Frame {
     let clip_from_eye = view.clip_from_eye();
-    let eye = view.pose.eye_in_world;
     let light = |face| match style {
         FrameStyle::Flat { .. } => Vec3::splat(flat_light(face)),
         FrameStyle::Lit => lit_light(face),
@@ -86,17 +86,12 @@ pub(super) fn frame(view: &View, style: FrameStyle) -> Frame {
         face_light: Face::ALL.map(|face| light(face).extend(0.0).to_array()),
         horizon: HORIZON.extend(1.0).to_array(),
         zenith: ZENITH.extend(1.0).to_array(),
-        eye_fract: (eye - eye.floor()).as_vec3().to_array(),
+        eye_fract: EyeOrigin::new(view.pose.eye_in_world).fraction().to_array(),
         fog_start: (draw_distance * FOG_START) as f32,
         half_viewport_px: [view.width_px as f32 / 2.0, view.height_px as f32 / 2.0],
         fog_end: draw_distance as f32,
         is_flat: u32::from(matches!(style, FrameStyle::Flat { .. })),
     }
-}
-
-/// The integer part of the eye's place: what regions' offsets are taken relative to.
-pub(super) fn eye_voxel(eye_in_world: DVec3) -> [i64; 3] {
-    eye_in_world.floor().to_array().map(|it| it as i64)
 }
 
 /// What the target is cleared to, as the target stores it.

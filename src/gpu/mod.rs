@@ -13,7 +13,6 @@
 //! encoder before the next `apply` or `draw`. All the writes of a frame are ordered before its submission, so that a
 //! slot's geometry, colours and offset change together.
 
-mod cull;
 mod device;
 mod error;
 mod headless;

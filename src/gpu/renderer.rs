@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use glam::DVec3;
 
-use super::cull::Frustum;
 use super::device::Gpu;
 use super::error::GpuError;
 use super::layout::{Frame, PIECE_STRIDE_BYTES, Piece};
 use super::look::{self, FrameStyle};
 use super::shader;
 use super::timer::PassTimer;
-use super::upload::{Budget, QUAD_BYTES, Resident, ResidentPiece, Slots};
+use super::upload::{Budget, QUAD_BYTES, ResidentPiece, Slots};
+use crate::geo::EyeOrigin;
 use crate::stream::SlotUpdate;
-use crate::view::View;
+use crate::view::{Frustum, View};
 
 /// Depth of all passes: reverse-Z needs a float.
 const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 
 /// Beyond this a region's place is no exact f32, in voxels; no view reaches as far.
-const REACH_VOXELS: i64 = 1 << 23;
+const REACH_VOXELS: u32 = 1 << 23;
 
 /// Draws slots.
 #[derive(Debug)]
@@ -293,22 +293,22 @@ struct Draw<'a> {
 
 /// What a view can see, nearest first, so that what is hidden is not shaded.
 fn draw_list<'a>(slots: &'a Slots, view: &View, style: FrameStyle) -> Vec<Draw<'a>> {
-    let frustum = Frustum::new(view);
-    let eye_voxel = look::eye_voxel(view.pose.eye_in_world);
-    let eye_fract = view.pose.eye_in_world - view.pose.eye_in_world.floor();
-    let mut seen: Vec<(f64, usize, [i32; 3], &Resident)> = slots
+    let eye = view.pose.eye_in_world;
+    let eye_origin = EyeOrigin::new(eye);
+    let frustum = Frustum::new(&match style {
+        // Beyond the draw distance there is only the sky's colour.
+        FrameStyle::Lit => *view,
+        FrameStyle::Flat { .. } => View { draw_distance_voxels: f64::INFINITY, ..*view },
+    });
+    let mut seen: Vec<_> = slots
         .residents()
         .filter_map(|(at, resident)| {
-            let origin_in_eye = origin_in_eye(resident.offset, eye_voxel)?;
-            let corner = |corner: [u32; 3]| {
-                DVec3::from_array([0, 1, 2].map(|axis| f64::from(origin_in_eye[axis]) + f64::from(corner[axis])))
-                    - eye_fract
-            };
-            let (min, max) = (corner(resident.bounds[0]), corner(resident.bounds[1]));
-            let nearest = DVec3::ZERO.clamp(min, max);
-            // Where the fog has closed there is only the sky's colour.
-            let in_fog = style == FrameStyle::Lit && nearest.x.hypot(nearest.z) > view.draw_distance_voxels;
-            (!in_fog && frustum.may_see(min, max)).then_some((nearest.length_squared(), at, origin_in_eye, resident))
+            let world_box = resident.world_box();
+            let [min, max] = world_box.relative_to(eye);
+            let origin_in_eye = eye_origin.offset(resident.offset);
+            let is_near = origin_in_eye.iter().all(|it| it.unsigned_abs() <= REACH_VOXELS);
+            let distance_squared = DVec3::ZERO.max(min).min(max).length_squared();
+            (is_near && frustum.intersects(world_box)).then_some((distance_squared, at, origin_in_eye, resident))
         })
         .collect();
     seen.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
@@ -327,19 +327,6 @@ fn draw_list<'a>(slots: &'a Slots, view: &View, style: FrameStyle) -> Vec<Draw<'
             })
         })
         .collect()
-}
-
-/// Where a region stands relative to the eye's voxel; `None` where that is beyond all sight.
-fn origin_in_eye(offset: [i64; 3], eye_voxel: [i64; 3]) -> Option<[i32; 3]> {
-    let mut origin = [0; 3];
-    for axis in 0..3 {
-        let distance = offset[axis].checked_sub(eye_voxel[axis])?;
-        if distance.checked_abs()? > REACH_VOXELS {
-            return None;
-        }
-        origin[axis] = distance as i32;
-    }
-    Some(origin)
 }
 
 impl PieceUniforms {

@@ -14,6 +14,7 @@ use std::ops::Range;
 use super::device::Gpu;
 use super::error::GpuError;
 use super::pool::{Allocation, Pool};
+use crate::geo::WorldBox;
 use crate::limits::{GPU_PAGE_BYTES, GPU_REGIONS_BYTES_MAX, SLOTS_MAX};
 use crate::mesh::{FaceColours, Quad, RegionMesh};
 use crate::stream::SlotUpdate;
@@ -59,12 +60,22 @@ pub(super) struct Resident {
     /// World position of its lowest corner, in voxels.
     pub(super) offset: [i64; 3],
     /// The box of its quads within the region, in voxels.
-    pub(super) bounds: [[u32; 3]; 2],
+    bounds: [[u32; 3]; 2],
     /// Whether colours are words.
     pub(super) is_direct: bool,
     /// What is drawn at once.
     pub(super) pieces: Vec<ResidentPiece>,
     size_bytes: u64,
+}
+
+impl Resident {
+    /// The box of its quads in the world.
+    pub(super) fn world_box(&self) -> WorldBox {
+        let [min, max] = self
+            .bounds
+            .map(|corner| std::array::from_fn(|axis| self.offset[axis].saturating_add(i64::from(corner[axis]))));
+        WorldBox { min, max }
+    }
 }
 
 /// What one draw call draws.

@@ -37,29 +37,44 @@ pub(super) const ROW_FULL: Row = [u64::MAX; 4];
 /// Edge of a region, as an index.
 const SIDE: usize = REGION_VOXELS as usize;
 
+/// Stacks of words in a plane, left to right.
+pub(super) const N_STACKS: usize = SIDE / 64;
+
 /// Planes gathered at once: eight cache lines a slab, and 128 KiB of masks, which stay in the L2 cache.
 const PLANES_AT_ONCE: usize = 16;
 
-/// The exposed faces of one plane.
+/// The exposed faces of one plane, in four stacks of words: word j of stack w holds faces 64 w.. of row j.
 ///
 /// Whoever receives one consumes it: it must be all zero again afterwards.
 #[derive(Debug, Clone)]
 pub(super) struct MaskPlane {
-    /// A row more than the plane has, always empty, so that merging needs no end test.
-    pub(super) rows: [Row; SIDE + 1],
-    /// Bit j is set where row j has an exposed face.
-    pub(super) live: Row,
+    /// A word more than the plane has rows, always zero, so that merging needs no end test.
+    pub(super) stacks: [[u64; SIDE + 1]; N_STACKS],
+    /// Bit j of element w is set where word j of stack w is not zero; while a plane is consumed, also where it was.
+    pub(super) live: [Row; N_STACKS],
 }
 
 impl MaskPlane {
-    const EMPTY: Self = Self { rows: [ROW_EMPTY; SIDE + 1], live: ROW_EMPTY };
+    const EMPTY: Self = Self { stacks: [[0; SIDE + 1]; N_STACKS], live: [ROW_EMPTY; N_STACKS] };
+
+    fn is_empty(&self) -> bool {
+        self.live.as_flattened().iter().all(|&word| word == 0)
+    }
 
     /// Sets row j to the faces of `row` that `next` does not hide.
     #[inline]
     fn cull_row(&mut self, j: usize, row: &Row, next: &Row) {
-        let exposed = exposed(row, next);
-        self.rows[j] = exposed;
-        self.live[j / 64] |= u64::from(!is_empty(&exposed)) << (j % 64);
+        for (w, (&word, &next)) in row.iter().zip(next).enumerate() {
+            self.cull_word(w, j, word, next);
+        }
+    }
+
+    /// Sets word j of stack w to the faces of `word` that `next` does not hide.
+    #[inline]
+    fn cull_word(&mut self, w: usize, j: usize, word: u64, next: u64) {
+        let exposed = word & !next;
+        self.stacks[w][j] = exposed;
+        self.live[w][j / 64] |= u64::from(exposed != 0) << (j % 64);
     }
 }
 
@@ -125,7 +140,7 @@ impl FaceMasks {
                 cull_rows(occupancy.rows(), live, outside, face, first, planes);
             }
             for (plane, at) in planes.iter_mut().zip(first as u32..) {
-                if !is_empty(&plane.live) {
+                if !plane.is_empty() {
                     each(at, plane);
                 }
             }
@@ -178,7 +193,7 @@ fn cull_slabs(
     for (z, slab) in slabs.iter().enumerate() {
         let next = step(z, face).map_or(outside, |z| &slabs[z]);
         for_each_bit(&live[z], |y| plane.cull_row(y, &slab[y], &next[y]));
-        if !is_empty(&plane.live) {
+        if !plane.is_empty() {
             each(z as u32, plane);
         }
     }
@@ -201,16 +216,13 @@ fn cull_rows(rows: &[Row], live: &Plane, outside: &Plane, face: Face, first: usi
 /// x faces: the planes `first..` as many as there are, a word of 64 y after the other.
 fn cull_columns(columns: &[Columns], outside: &Plane, face: Face, first: usize, planes: &mut [MaskPlane]) {
     for (z, slab) in columns.iter().enumerate() {
-        for w in 0..4 {
-            if slab.live[w][first / 64] >> (first % 64) & ((1 << PLANES_AT_ONCE) - 1) == 0 {
+        for (w, (words, live)) in slab.words.iter().zip(&slab.live).enumerate() {
+            if live[first / 64] >> (first % 64) & ((1 << PLANES_AT_ONCE) - 1) == 0 {
                 continue;
             }
-            let words = &slab.words[w];
             for (k, plane) in planes.iter_mut().enumerate() {
                 let next = step(first + k, face).map_or(outside[z][w], |x| words[x]);
-                let exposed = words[first + k] & !next;
-                plane.rows[z][w] = exposed;
-                plane.live[z / 64] |= u64::from(exposed != 0) << (z % 64);
+                plane.cull_word(w, z, words[first + k], next);
             }
         }
     }
@@ -220,11 +232,6 @@ fn cull_columns(columns: &[Columns], outside: &Plane, face: Face, first: usize, 
 #[inline]
 fn step(at: usize, face: Face) -> Option<usize> {
     if face.is_positive() { Some(at + 1).filter(|&at| at < SIDE) } else { at.checked_sub(1) }
-}
-
-#[inline]
-fn exposed(row: &Row, next: &Row) -> Row {
-    [row[0] & !next[0], row[1] & !next[1], row[2] & !next[2], row[3] & !next[3]]
 }
 
 #[inline]

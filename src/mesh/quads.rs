@@ -3,73 +3,70 @@
 //! Receives a [`MaskPlane`] and appends quads, which a closure makes of (i, j, w, h); it knows neither axes nor colours.
 //!
 //! ```text
-//! row j      ..####..##.#     each run of faces, from the left:
-//! row j + 1  .######..#.#       a face without run neighbours and none below it is a quad of its own;
-//! row j + 2  ..###......#       any other run grows downwards while the next row holds all of it,
-//!              ^^^^  ^          and takes those faces away
+//! word j      ..####..##.#     each run of faces in a word, from the left:
+//! word j + 1  .######..#.#       as wide as it is, then as high as the words below hold all of it,
+//! word j + 2  ..###......#       whose faces it takes away
+//!               ^^^^  ^
 //! ```
 //!
-//! A run is as wide as it can be, then as high: the same rule as in most voxel games, here on whole rows of bits.
-
-use bytemuck::Zeroable as _;
+//! The plane's four stacks of words come one after the other. A run that reaches the right edge of its stack goes on in
+//! the next ones, of which nothing has been taken except by runs like it.
 
 use crate::mesh::Quad;
-use crate::mesh::faces::{MaskPlane, ROW_EMPTY, Row, for_each_bit, is_empty};
+use crate::mesh::faces::{MaskPlane, N_STACKS, Row};
 
-/// Consumes the plane and appends its quads: rows ascending, and a word's lone faces before its other runs.
+/// Consumes the plane and appends its quads: stack by stack, rows ascending.
 #[inline]
 pub(super) fn merge_plane(
     plane: &mut MaskPlane,
     quads: &mut Vec<Quad>,
     quad_at: impl Fn(u32, u32, u32, u32) -> Quad + Copy,
 ) {
-    let live = std::mem::take(&mut plane.live);
-    for_each_bit(&live, |j| {
-        let (row, below) = plane.rows[j..].split_first_mut().expect("a live row has a row below it");
-        let row = std::mem::take(row);
-        if !is_empty(&row) {
-            merge_row(&row, below, quads, |i, w, h| quad_at(i, j as u32, w, h));
+    for stack in 0..N_STACKS {
+        for block in 0..4 {
+            // Looked at again each time: quads take words away that are still to come.
+            while plane.live[stack][block] != 0 {
+                let j = block * 64 + plane.live[stack][block].trailing_zeros() as usize;
+                plane.live[stack][block] &= plane.live[stack][block] - 1;
+                merge_word(plane, stack, j, quads, |bit, w, h| quad_at(stack as u32 * 64 + bit, j as u32, w, h));
+            }
         }
-    });
+    }
 }
 
-/// Splits a row into runs and grows each into the rows `below`, the last of which is empty.
+/// Splits a word into runs and grows each into the words below.
 #[inline]
-fn merge_row(row: &Row, below: &mut [Row], quads: &mut Vec<Quad>, quad_at: impl Fn(u32, u32, u32) -> Quad + Copy) {
-    for word_idx in 0..4 {
-        let word = row[word_idx];
-        if word == 0 {
-            continue;
-        }
-        let from_left = if word_idx > 0 { row[word_idx - 1] >> 63 } else { 0 };
-        let to_right = if word_idx < 3 { row[word_idx + 1] << 63 } else { 0 };
-        let starts = word & !(word << 1 | from_left);
-        // The first end, if there is one in this word, may be that of a run which began in an earlier word.
-        let is_continued = word & from_left;
-        let ends = word & !(word >> 1 | to_right);
-        let ends = ends & ends.wrapping_sub(is_continued);
+fn merge_word(
+    plane: &mut MaskPlane,
+    stack: usize,
+    j: usize,
+    quads: &mut Vec<Quad>,
+    quad_at: impl Fn(u32, u32, u32) -> Quad + Copy,
+) {
+    let word = std::mem::take(&mut plane.stacks[stack][j]);
+    let to_right = if stack + 1 < N_STACKS { plane.stacks[stack + 1][j] << 63 } else { 0 };
+    let mut starts = word & !(word << 1);
+    let mut ends = word & !(word >> 1 | to_right);
 
-        // A face that has no neighbour to the left or right and none below: in noise most of them.
-        let lone = starts & ends & !below[0][word_idx];
-        if lone != 0 {
-            push_lone(lone, quads, |bit| quad_at(word_idx as u32 * 64 + bit, 1, 1));
-        }
-        let mut starts = starts ^ lone;
-        let mut ends = ends ^ lone;
-        while starts != 0 {
-            let start = starts.trailing_zeros();
-            starts &= starts - 1;
-            let i = word_idx as u32 * 64 + start;
-            if ends != 0 {
-                let end = ends.trailing_zeros();
-                ends &= ends - 1;
-                let run = u64::MAX >> (63 - end) & u64::MAX << start;
-                quads.push(quad_at(i, end - start + 1, 1 + grow_within_word(run, word_idx, below)));
-            } else {
-                let run = run_across_words(row, word_idx, start);
-                let w = run.iter().map(|word| word.count_ones()).sum();
-                quads.push(quad_at(i, w, 1 + grow(&run, below)));
-            }
+    // Faces that have no neighbour to the left or right and none below: in noise most of them.
+    let lone = starts & ends & !plane.stacks[stack][j + 1];
+    if lone & lone.wrapping_sub(1) != 0 {
+        push_lone(lone, quads, |bit| quad_at(bit, 1, 1));
+        starts ^= lone;
+        ends ^= lone;
+    }
+    while starts != 0 {
+        let start = starts.trailing_zeros();
+        starts &= starts - 1;
+        if ends != 0 {
+            let end = ends.trailing_zeros();
+            ends &= ends - 1;
+            let run = u64::MAX >> (63 - end) & u64::MAX << start;
+            let h = grow(run, &mut plane.stacks[stack], &mut plane.live[stack], j);
+            quads.push(quad_at(start, end - start + 1, h));
+        } else {
+            let (w, h) = grow_across_stacks(u64::MAX << start, plane, stack, j);
+            quads.push(quad_at(start, w, h));
         }
     }
 }
@@ -80,55 +77,48 @@ fn merge_row(row: &Row, below: &mut [Row], quads: &mut Vec<Quad>, quad_at: impl 
 fn push_lone(mut bits: u64, quads: &mut Vec<Quad>, quad_at: impl Fn(u32) -> Quad) {
     let end = quads.len() + bits.count_ones() as usize;
     while bits != 0 {
-        let at = quads.len();
-        quads.resize(at + 8, Quad::zeroed());
-        for quad in &mut quads[at..] {
+        quads.extend((0..8).map(|_| {
             // The highest bit stands in where there is none left.
-            *quad = quad_at((bits | 1 << 63).trailing_zeros());
+            let quad = quad_at((bits | 1 << 63).trailing_zeros());
             bits &= bits.wrapping_sub(1);
-        }
+            quad
+        }));
     }
     quads.truncate(end);
 }
 
-/// Takes the run away from as many of the rows as hold all of it, and yields their number.
+/// Takes the run away from as many of the words below word j as hold all of it, and yields its height.
 #[inline]
-fn grow_within_word(run: u64, word_idx: usize, below: &mut [Row]) -> u32 {
-    let mut h = 0;
-    for row in below {
-        if row[word_idx] & run != run {
-            break;
-        }
-        row[word_idx] ^= run;
-        h += 1;
+fn grow<const N: usize>(run: u64, words: &mut [u64; N], live: &mut Row, j: usize) -> u32 {
+    let mut end = j + 1;
+    while words[end] & run == run {
+        words[end] ^= run;
+        live[end / 64] &= !(u64::from(words[end] == 0) << (end % 64));
+        end += 1;
     }
-    h
+    (end - j) as u32
 }
 
-/// As [`grow_within_word`], for a run in several words.
-fn grow(run: &Row, below: &mut [Row]) -> u32 {
-    let mut h = 0;
-    for row in below {
-        let held = [row[0] & run[0], row[1] & run[1], row[2] & run[2], row[3] & run[3]];
-        if held != *run {
-            break;
-        }
-        *row = [row[0] ^ run[0], row[1] ^ run[1], row[2] ^ run[2], row[3] ^ run[3]];
-        h += 1;
-    }
-    h
-}
-
-/// The run that begins at bit `start` of a word and goes on in the next one.
-fn run_across_words(row: &Row, word_idx: usize, start: u32) -> Row {
-    let mut run = ROW_EMPTY;
-    run[word_idx] = u64::MAX << start;
-    for next_idx in word_idx + 1..4 {
-        let n_bits = row[next_idx].trailing_ones();
-        run[next_idx] = u64::MAX.checked_shr(64 - n_bits).unwrap_or(0);
+/// As [`grow`], for a run that goes on in the stacks to the right, from which it is taken away in row j, too. Yields
+/// its width and height.
+fn grow_across_stacks(first: u64, plane: &mut MaskPlane, stack: usize, j: usize) -> (u32, u32) {
+    let stacks = &mut plane.stacks[stack..];
+    let mut run = [0; N_STACKS];
+    run[0] = first;
+    for (run, words) in run.iter_mut().zip(&mut *stacks).skip(1) {
+        let n_bits = words[j].trailing_ones();
+        *run = u64::MAX.checked_shr(64 - n_bits).unwrap_or(0);
+        words[j] ^= *run;
         if n_bits < 64 {
             break;
         }
     }
-    run
+    let mut end = j + 1;
+    while stacks.iter().zip(run).all(|(words, run)| words[end] & run == run) {
+        for (words, run) in stacks.iter_mut().zip(run) {
+            words[end] ^= run;
+        }
+        end += 1;
+    }
+    (run.iter().map(|word| word.count_ones()).sum(), (end - j) as u32)
 }
