@@ -110,6 +110,14 @@ impl DataSet {
     }
 
     fn print_stages(&self) {
+        let is_plain = |file: &&Vec<u8>| atlas::Decoder::new(file).is_ok_and(|decoder| decoder.n_steps() == 1);
+        let n_plain = self.files.iter().filter(is_plain).count();
+        if n_plain > 0 {
+            println!(
+                "{n_plain} of the next {} files are not in strips: another program or version wrote them",
+                self.files.len()
+            );
+        }
         let mut ours = Ours::new();
         let mut scratch = mesh::Scratch::new();
         let mut times: [Vec<Duration>; 3] = Default::default();

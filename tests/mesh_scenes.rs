@@ -1,42 +1,53 @@
-//! The mesher on whole regions: those of the benches, from a city to noise.
+//! The mesher on whole regions: the demo city, and the regions of the benches, from a city to noise.
 //!
 //! Goal: what the small scenes of the unit tests cannot show, runs of any length among a region's worth of others.
-//! Method: every quad is painted over the exposed faces, which are found a voxel at a time.
+//! Method: every quad is taken away from the exposed faces, which are found a voxel at a time.
 
 #[path = "../benches/scenes/mod.rs"]
 mod scenes;
 
-use voxatlas::mesh::{BorderPolicy, Face, FaceColours, Quad, RegionMesh, Scratch, mesh_boxes, mesh_region};
-use voxatlas::voxel::{Occupancy, Region};
+use std::path::{Path, PathBuf};
 
-fn check(name: &str) {
-    let region = scenes::scene(name);
-    let full = scenes::in_full_colour(&region);
-    let full_mesh = mesh_region(&full, BorderPolicy::Closed, &mut Scratch::new());
-    assert!(matches!(full_mesh.face_colours, FaceColours::Direct { .. }), "a region without a palette has none");
-    assert_colours(&full, &full_mesh);
+use voxatlas::atlas::{EncodedAtlas, decode};
+use voxatlas::mesh::{
+    BorderPolicy, Face, FaceColours, Quad, RegionMesh, Scratch, mesh_boxes, mesh_occupancy, mesh_region,
+};
+use voxatlas::voxel::{ColourDepth, Occupancy, Region};
 
-    let mesh = mesh_region(&region, BorderPolicy::Closed, &mut Scratch::new());
-    assert_exact_cover(&region.occupancy, &mesh.quads);
-    assert!(matches!(mesh.face_colours, FaceColours::Indexed { .. }), "a region with a palette keeps it");
-    assert_colours(&region, &mesh);
-    assert_same_every_time(&region, &mesh);
+fn check(name: &str, region: &Region) {
+    let mesh = mesh_region(region, BorderPolicy::Closed, &mut Scratch::new());
+    let mut exposed = exposed_faces(&region.occupancy);
+    assert_exact_cover(name, exposed.clone(), &mesh.quads);
+    assert_colours(name, region, &mesh);
+
+    // With a scratch that has just seen the region, too.
+    let mut scratch = Scratch::new();
+    for _ in 0..2 {
+        let again = mesh_region(region, BorderPolicy::Closed, &mut scratch);
+        assert!(again == mesh, "{name}: the same mesh every time");
+    }
+
+    let mut floored = Vec::new();
+    mesh_occupancy(&region.occupancy, BorderPolicy::Floored, &mut scratch, &mut floored);
+    for slab in exposed.chunks_exact_mut(256 * 256) {
+        slab[..256].iter_mut().for_each(|faces| *faces &= !(1 << Face::NegY as u8));
+    }
+    assert_exact_cover(name, exposed, &floored);
 
     let boxes = mesh_boxes(&region.occupancy);
-    let volume: f64 =
-        boxes.scl.chunks_exact(3).map(|size| size.iter().map(|&side| f64::from(side)).product::<f64>()).sum();
-    assert_eq!(volume as u64, region.occupancy.count(), "the boxes hold every voxel once");
+    let volumes = boxes.scl.chunks_exact(3).map(|size| size.iter().map(|&side| f64::from(side)).product::<f64>());
+    assert_eq!(volumes.sum::<f64>() as u64, region.occupancy.count(), "{name}: the boxes hold every voxel once");
 }
 
 fn cells(quad: Quad) -> impl Iterator<Item = (u32, u32)> {
     (0..quad.height()).flat_map(move |j| (0..quad.width()).map(move |i| (i, j)))
 }
 
-/// A bit a face and voxel, in the order of the faces' numbers.
+/// A bit a face and voxel, in the order of the faces' numbers; air lies outside.
 fn exposed_faces(occupancy: &Occupancy) -> Vec<u8> {
     let mut exposed = vec![0u8; 256 * 256 * 256];
     for z in 0..256u32 {
-        for y in 0..256u32 {
+        for y in (0..256u32).filter(|&y| *occupancy.row(y, z) != [0; 4]) {
             for x in (0..256u32).filter(|&x| occupancy.get(x, y, z)) {
                 for face in Face::ALL {
                     let mut next = [x, y, z];
@@ -52,42 +63,68 @@ fn exposed_faces(occupancy: &Occupancy) -> Vec<u8> {
 }
 
 /// Takes each quad's cells away from the exposed faces: all are there, and none is left.
-fn assert_exact_cover(occupancy: &Occupancy, quads: &[Quad]) {
-    let mut exposed = exposed_faces(occupancy);
+fn assert_exact_cover(name: &str, mut exposed: Vec<u8>, quads: &[Quad]) {
     for &quad in quads {
         for (i, j) in cells(quad) {
             let [x, y, z] = quad.voxel(i, j);
             let faces = &mut exposed[(x + 256 * (y + 256 * z)) as usize];
             let bit = 1 << quad.face() as u8;
-            assert!(*faces & bit != 0, "{quad:?} covers {:?}, which is hidden or was covered before", [x, y, z]);
+            assert!(*faces & bit != 0, "{name}: {quad:?} covers {:?}, hidden or covered before", [x, y, z]);
             *faces &= !bit;
         }
     }
-    assert!(exposed.iter().all(|&faces| faces == 0), "an exposed face is not covered");
+    assert!(exposed.iter().all(|&faces| faces == 0), "{name}: an exposed face is not covered");
 }
 
-fn assert_colours(region: &Region, mesh: &RegionMesh) {
+fn assert_colours(name: &str, region: &Region, mesh: &RegionMesh) {
+    let is_indexed = matches!(mesh.face_colours, FaceColours::Indexed { .. });
+    assert_eq!(is_indexed, matches!(region.colours.depth(), ColourDepth::Indexed(_)), "{name}: a palette stays one");
     for &quad in &mesh.quads {
         for (i, j) in cells(quad) {
             let [x, y, z] = quad.voxel(i, j);
-            assert_eq!(mesh.face_colours.of_cell(quad, i, j), region.colours.get(x, y, z), "{quad:?} ({i}, {j})");
+            let (shown, meant) = (mesh.face_colours.of_cell(quad, i, j), region.colours.get(x, y, z));
+            assert_eq!(shown, meant, "{name}: cell ({i}, {j}) of {quad:?}");
         }
-    }
-}
-
-/// With a scratch that has just seen this region, too.
-fn assert_same_every_time(region: &Region, mesh: &RegionMesh) {
-    let mut scratch = Scratch::new();
-    for _ in 0..2 {
-        assert!(mesh_region(region, BorderPolicy::Closed, &mut scratch) == *mesh, "the same mesh every time");
     }
 }
 
 #[test]
-fn meshes_of_whole_regions_are_exact() {
+fn meshes_of_synthetic_regions_are_exact() {
     std::thread::scope(|scope| {
         for name in scenes::NAMES {
-            scope.spawn(move || check(name));
+            scope.spawn(move || {
+                let region = scenes::scene(name);
+                check(name, &region);
+                let region = scenes::in_full_colour(&region);
+                let mesh = mesh_region(&region, BorderPolicy::Closed, &mut Scratch::new());
+                assert_colours(name, &region, &mesh);
+            });
         }
     });
+}
+
+#[test]
+fn meshes_of_the_demo_city_are_exact() {
+    let mut paths = Vec::new();
+    collect_pngs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("data/demo"), &mut paths);
+    assert!(!paths.is_empty(), "data/demo holds the demo city");
+    std::thread::scope(|scope| {
+        for path in paths {
+            scope.spawn(move || {
+                let file = EncodedAtlas::new(std::fs::read(&path).expect("a file of the demo city"));
+                check(&path.display().to_string(), &decode(&file).expect("an atlas"));
+            });
+        }
+    });
+}
+
+fn collect_pngs(dir: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in std::fs::read_dir(dir).expect("a folder of the demo city") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            collect_pngs(&path, paths);
+        } else if path.extension().is_some_and(|extension| extension == "png") {
+            paths.push(path);
+        }
+    }
 }
