@@ -33,7 +33,6 @@ check() {
         check_lints "features: net and gpu" -p voxatlas --all-targets --no-default-features --features net,gpu
         check_lints "features: viewer" -p voxatlas --all-targets --no-default-features --features viewer
         check_lints "features: atlas-tools" -p atlas-tools --all-targets --no-default-features
-        check_lints "features: atlas-tools with gpu" -p atlas-tools --all-targets --no-default-features --features gpu
         ;;
     wasm)
         check_lints wasm -p voxatlas --lib --no-default-features --target wasm32-unknown-unknown

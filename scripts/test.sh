@@ -12,11 +12,12 @@ VOXATLAS_SKIPPED_LIST=$(mktemp)
 export VOXATLAS_SKIPPED_LIST
 trap 'rm -f "$VOXATLAS_SKIPPED_LIST"' EXIT
 
-# Built first, so that a compile error is shown once and as what it is.
-cargo test --workspace --all-features --all-targets --no-run
+# Built first, so that a compile error is shown once and as what it is. tests/examples.rs runs the examples' programs.
+cargo build --workspace --all-features --examples
+cargo test --workspace --all-features --lib --bins --tests --benches --no-run
 
 status=0
-cargo test --workspace --all-features --all-targets --no-fail-fast || status=$?
+cargo test --workspace --all-features --lib --bins --tests --benches --no-fail-fast || status=$?
 cargo test --workspace --all-features --doc --no-fail-fast || status=$?
 
 say ""

@@ -60,10 +60,10 @@ fn place(at: u16, n: usize) -> usize {
 fn chunk_ranges(file: &[u8]) -> Vec<std::ops::Range<usize>> {
     let mut ranges = Vec::new();
     let mut at = 8;
-    while at + 12 <= file.len() {
-        let length = u32::from_be_bytes(file[at..at + 4].try_into().unwrap()) as usize;
-        ranges.push(at..at + 12 + length);
-        at += 12 + length;
+    while let Some(&length) = file.get(at..).and_then(|rest| rest.first_chunk()) {
+        let end = at + 12 + u32::from_be_bytes(length) as usize;
+        ranges.push(at..end);
+        at = end;
     }
     ranges
 }
@@ -71,7 +71,7 @@ fn chunk_ranges(file: &[u8]) -> Vec<std::ops::Range<usize>> {
 impl Mutation {
     fn apply(&self, file: &mut Vec<u8>) {
         let n = file.len();
-        let chunks = if file.starts_with(b"\x89PNG") { chunk_ranges(file) } else { vec![0..n] };
+        let chunks = if file.starts_with(b"\x89PNG") { chunk_ranges(file) } else { std::iter::once(0..n).collect() };
         let idats: Vec<_> =
             chunks.iter().filter(|chunk| file[chunk.start + 4..].starts_with(b"IDAT")).cloned().collect();
         match self {
@@ -139,7 +139,7 @@ fn scene(n_colours: u32) -> Region {
 
 /// Files of every way of decoding, and what they show.
 static FILES: LazyLock<Vec<(&str, Vec<u8>, Region)>> = LazyLock::new(|| {
-    let key = RegionKey::new("17/116415/51623".parse().unwrap(), 0);
+    let key = RegionKey::new("17/116415/51623".parse().expect("a tile"), 0);
     let metadata = AtlasMetadata { key, base: -32, voxel_size_m: 0.97, clipped: 0, credit: "credit".to_owned() };
     let mut files = Vec::new();
     for (name, n_colours) in [("indexed strips", 20), ("RGBA strips", 2000)] {
@@ -147,12 +147,14 @@ static FILES: LazyLock<Vec<(&str, Vec<u8>, Region)>> = LazyLock::new(|| {
         let file = encode_with(&region, &metadata, EncodeOptions { with_occupancy: true });
         files.push((name, file, region));
     }
-    let image = image::load_from_memory(&files[1].1).unwrap();
+    let image = image::load_from_memory(&files[1].1).expect("a file of ours");
     let mut foreign = std::io::Cursor::new(Vec::new());
-    image.write_to(&mut foreign, image::ImageFormat::Png).unwrap();
+    image.write_to(&mut foreign, image::ImageFormat::Png).expect("written to memory");
     files.push(("foreign PNG", foreign.into_inner(), files[1].2.clone()));
     let mut webp = Vec::new();
-    image_webp::WebPEncoder::new(&mut webp).encode(image.as_bytes(), 4096, 4096, image_webp::ColorType::Rgba8).unwrap();
+    image_webp::WebPEncoder::new(&mut webp)
+        .encode(image.as_bytes(), 4096, 4096, image_webp::ColorType::Rgba8)
+        .expect("written to memory");
     files.push(("WebP", webp, files[1].2.clone()));
     files
 });

@@ -84,15 +84,15 @@ fn city(n_colours: u32) -> Region {
     )
 }
 
-fn chunk(name: &[u8; 4], data: &[u8]) -> Vec<u8> {
+fn chunk(name: [u8; 4], data: &[u8]) -> Vec<u8> {
     let body = [&name[..], data].concat();
     [&(data.len() as u32).to_be_bytes()[..], &body, &crc32fast::hash(&body).to_be_bytes()].concat()
 }
 
 fn png_of(colour_type: u8, interlace: u8, chunks: &[Vec<u8>]) -> Vec<u8> {
     let n = 4096u32.to_be_bytes();
-    let header = chunk(b"IHDR", &[&n[..], &n, &[8, colour_type, 0, 0, interlace]].concat());
-    [&b"\x89PNG\r\n\x1a\n"[..], &header, &chunks.concat(), &chunk(b"IEND", &[])].concat()
+    let header = chunk(*b"IHDR", &[&n[..], &n, &[8, colour_type, 0, 0, interlace]].concat());
+    [&b"\x89PNG\r\n\x1a\n"[..], &header, &chunks.concat(), &chunk(*b"IEND", &[])].concat()
 }
 
 /// A zlib stream of so many zeros.
@@ -100,9 +100,9 @@ fn zeros(n_bytes: usize) -> Vec<u8> {
     let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::new(1));
     let piece = vec![0; MIB];
     for _ in 0..n_bytes / MIB {
-        std::io::Write::write_all(&mut encoder, &piece).unwrap();
+        std::io::Write::write_all(&mut encoder, &piece).expect("written to memory");
     }
-    encoder.finish().unwrap()
+    encoder.finish().expect("written to memory")
 }
 
 /// Checks that a bad file fails and takes no more than so much.
@@ -140,22 +140,22 @@ fn decoding_stays_within_its_memory() {
 
     // Files that ask for much.
     let air = Region::empty().size_bytes();
-    check_hostile("a bomb", png_of(6, 0, &[chunk(b"IDAT", &zeros(400 * MIB))]), air + 6 * MIB);
-    check_hostile("an interlaced bomb", png_of(6, 1, &[chunk(b"IDAT", &zeros(400 * MIB))]), air + 6 * MIB);
+    check_hostile("a bomb", png_of(6, 0, &[chunk(*b"IDAT", &zeros(400 * MIB))]), air + 6 * MIB);
+    check_hostile("an interlaced bomb", png_of(6, 1, &[chunk(*b"IDAT", &zeros(400 * MIB))]), air + 6 * MIB);
     let bomb = [&[1, 0, 0, 0, 0][..], &zeros(400 * MIB)].concat();
-    check_hostile("an occupancy bomb", png_of(6, 0, &[chunk(b"vxOC", &bomb), chunk(b"IDAT", b"x")]), air + 6 * MIB);
-    check_hostile("a million chunks", png_of(6, 0, &vec![chunk(b"teSt", &[]); 1_000_000]), air + 6 * MIB);
+    check_hostile("an occupancy bomb", png_of(6, 0, &[chunk(*b"vxOC", &bomb), chunk(*b"IDAT", b"x")]), air + 6 * MIB);
+    check_hostile("a million chunks", png_of(6, 0, &vec![chunk(*b"teSt", &[]); 1_000_000]), air + 6 * MIB);
     check_hostile(
         "many kinds of chunk",
         png_of(6, 0, &{
-            let pair = [chunk(b"teSt", &[]), chunk(b"tfSt", &[])].concat();
+            let pair = [chunk(*b"teSt", &[]), chunk(*b"tfSt", &[])].concat();
             vec![pair; 500_000]
         }),
         air + 6 * MIB,
     );
-    check_hostile("a million IDATs", png_of(6, 0, &vec![chunk(b"IDAT", &[]); 1_000_000]), air + 6 * MIB);
-    check_hostile("a long EXIF", png_of(6, 0, &[chunk(b"eXIf", &vec![0; 60 * MIB]), chunk(b"IDAT", b"x")]), 40 * MIB);
-    let mut endless = png_of(6, 0, &[chunk(b"IDAT", b"x")]);
+    check_hostile("a million IDATs", png_of(6, 0, &vec![chunk(*b"IDAT", &[]); 1_000_000]), air + 6 * MIB);
+    check_hostile("a long EXIF", png_of(6, 0, &[chunk(*b"eXIf", &vec![0; 60 * MIB]), chunk(*b"IDAT", b"x")]), 40 * MIB);
+    let mut endless = png_of(6, 0, &[chunk(*b"IDAT", b"x")]);
     endless[33..37].copy_from_slice(&u32::MAX.to_be_bytes());
     check_hostile("an endless chunk", endless, MIB);
     // RIFF, VP8X with a canvas of 2^24 x 2^24.

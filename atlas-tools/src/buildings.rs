@@ -11,7 +11,7 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::input::{Feature, FeatureId, SOURCE_EXTENT, SourceTile};
+use crate::input::{Feature, FeatureId, Polygon, SOURCE_EXTENT, SourceTile};
 use crate::touch::{Groups, Owned, join_touching};
 
 /// A source tile whose touching features are grouped.
@@ -224,7 +224,7 @@ fn add_grain(feature: &Feature, grain: &mut [i128; 2]) {
     // Outside the tile run the edges at which copies are clipped; the copy in the neighbour has the true ones.
     let outside = |value: i32| i64::from(value) < 0 || i64::from(value) > SOURCE_EXTENT;
     let square = |[re, im]: [i128; 2]| [re * re - im * im, 2 * re * im];
-    for (a, b) in feature.polygons.iter().flat_map(|polygon| polygon.edges()) {
+    for (a, b) in feature.polygons.iter().flat_map(Polygon::edges) {
         let wall = [i64::from(b[0]) - i64::from(a[0]), i64::from(b[1]) - i64::from(a[1])];
         let clipped = (0..2).any(|axis| outside(a[axis]) && outside(b[axis]));
         if clipped || wall.iter().any(|delta| delta.abs() > WALL_UNITS_MAX) {

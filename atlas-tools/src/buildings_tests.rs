@@ -39,12 +39,11 @@ impl World {
         let neighbours = steps.iter().zip(&blocks);
         let neighbours = neighbours.map(|(&(dx, dy), block)| Neighbour { block, step: [i64::from(dx), i64::from(dy)] });
         let hood = Neighbourhood::new(neighbours.collect());
-        let found = hood.blocks.iter().enumerate().find_map(|(block_idx, neighbour)| {
+        hood.blocks.iter().enumerate().find_map(|(block_idx, neighbour)| {
             let features = &neighbour.block.source.features;
             let feature_idx = features.iter().position(|feature| feature.id == FeatureId::Given(id))?;
             Some(hood.buildings[hood.building_of(block_idx, feature_idx) as usize].clone())
-        });
-        found
+        })
     }
 }
 

@@ -18,34 +18,13 @@ use crate::raster::{Raster, Window, columns};
 
 /// Columns round the tile that are known too: what decides whether ground is a street or open land (see
 /// [`crate::ground`]) lies no farther away.
-pub const APRON: usize = 32;
+pub const APRON: usize = 68;
 
 /// Columns along an edge, aprons included.
 pub const SIDE: usize = REGION_VOXELS as usize + 2 * APRON;
 
 /// Marks a column of open ground.
-pub const NO_BUILDING: u32 = u32::MAX;
-
-/// What lies on the ground of a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum Surface {
-    /// Nothing is known: its look follows from the space between the buildings.
-    #[default]
-    Unknown,
-    /// A carriageway.
-    Street,
-    /// A marking on a carriageway.
-    Marking,
-    /// A pavement or a paved square.
-    Pavement,
-    /// Grass.
-    Grass,
-    /// A path through a park.
-    Path,
-    /// Water.
-    Water,
-}
+const NO_BUILDING: u32 = u32::MAX;
 
 /// The plan of a tile and its apron.
 #[derive(Debug, Clone, PartialEq)]
@@ -54,17 +33,16 @@ pub struct Columns {
     tops: Vec<u32>,
     /// An index into the buildings, or [`NO_BUILDING`].
     buildings: Vec<u32>,
-    surfaces: Vec<Surface>,
 }
 
 impl Columns {
-    /// Open ground of which nothing is known.
+    /// Open ground.
     pub fn open() -> Self {
         let n = SIDE * SIDE;
-        Self { tops: vec![0; n], buildings: vec![NO_BUILDING; n], surfaces: vec![Surface::Unknown; n] }
+        Self { tops: vec![0; n], buildings: vec![NO_BUILDING; n] }
     }
 
-    /// Voxels above the ground's surface at a column, 0 where the ground is open; coordinates -32..288 from the tile's
+    /// Voxels above the ground's surface at a column, 0 where the ground is open; coordinates -68..324 from the tile's
     /// north-west corner.
     ///
     /// # Panics
@@ -84,15 +62,6 @@ impl Columns {
         (building != NO_BUILDING).then_some(building as usize)
     }
 
-    /// What lies on the ground at a column.
-    ///
-    /// # Panics
-    ///
-    /// The column lies outside the apron.
-    pub fn surface(&self, x: i32, z: i32) -> Surface {
-        self.surfaces[idx(x, z)]
-    }
-
     /// Builds on a column.
     ///
     /// # Panics
@@ -101,15 +70,6 @@ impl Columns {
     pub fn build(&mut self, x: i32, z: i32, top: u32, building: usize) {
         self.tops[idx(x, z)] = top;
         self.buildings[idx(x, z)] = building as u32;
-    }
-
-    /// Covers the ground of a column.
-    ///
-    /// # Panics
-    ///
-    /// The column lies outside the apron.
-    pub fn cover(&mut self, x: i32, z: i32, surface: Surface) {
-        self.surfaces[idx(x, z)] = surface;
     }
 
     /// Cuts the tile's own columns down to `top_max` voxels; how many voxels that took away.

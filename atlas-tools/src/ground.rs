@@ -13,20 +13,21 @@
 
 use crate::columns::{APRON, Columns, SIDE};
 
-/// Radius of the disc that makes open land, in voxels: streets are up to twice as wide.
-const OPEN_RADIUS: i32 = 15;
+/// Radius of the disc that makes open land, in voxels: streets are up to twice as wide, and a crossing of two avenues
+/// is still a street.
+const OPEN_RADIUS: i32 = 34;
 
 /// Radius of the disc that makes the middle of a wide street, in voxels.
-const WIDE_RADIUS: i32 = 7;
+const WIDE_RADIUS: i32 = 8;
 
 /// The space round a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
     /// Voxels to the nearest building, rounded down; what is farther than [`OPEN_RADIUS`] is cut to it.
     pub wall_voxels: u32,
-    /// A gap of 14 voxels or more.
+    /// A gap of 16 voxels or more.
     pub is_wide: bool,
-    /// A gap of 30 voxels or more.
+    /// A gap of 68 voxels or more.
     pub is_open: bool,
 }
 
@@ -86,10 +87,18 @@ fn squared_distances(is_goal: impl Fn(i32, i32) -> bool, reach: i32) -> Vec<u32>
     let mut squares = vec![(reach * reach) as u32; SIDE * SIDE];
     for z in 0..side {
         for x in 0..side {
-            let row = (x - reach).max(0)..=(x + reach).min(side - 1);
-            let square = |other: i32| ((other - x).pow(2) + along_z[idx(other, z)].pow(2)) as u32;
             let cell = &mut squares[idx(x, z)];
-            *cell = row.map(square).fold(*cell, u32::min);
+            // Outwards, until no column of the row can be nearer.
+            for dx in 0..reach {
+                if dx * dx >= *cell as i32 {
+                    break;
+                }
+                for other in [x - dx, x + dx] {
+                    if (0..side).contains(&other) {
+                        *cell = (*cell).min((dx * dx + along_z[idx(other, z)].pow(2)) as u32);
+                    }
+                }
+            }
         }
     }
     squares
@@ -125,9 +134,9 @@ mod tests {
             assert_eq!(spaces.at(101, 128).wall_voxels, 2.min((width - 1) as u32));
         };
         check(8, false, false);
-        check(16, true, false);
-        check(27, true, false);
-        check(32, true, true);
+        check(18, true, false);
+        check(62, true, false);
+        check(70, true, true);
     }
 
     #[test]

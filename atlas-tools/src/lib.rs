@@ -22,8 +22,11 @@ pub mod voxelise;
 
 pub mod demo;
 pub mod encode;
+pub mod inspect;
 pub mod serve;
+pub mod validate;
 
 pub mod interrupt;
 pub mod outcome;
 pub mod output;
+pub mod tileset_files;

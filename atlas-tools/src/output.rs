@@ -33,7 +33,7 @@ impl OutputDir {
         let dir = Self { root: root.to_owned() };
         let fail = |error| OutputError { path: root.to_owned(), error };
         std::fs::create_dir_all(root).map_err(fail)?;
-        let trial = dir.temporary(root, "trial");
+        let trial = temporary(root, "trial");
         std::fs::File::create(&trial).map_err(fail)?;
         std::fs::remove_file(&trial).map_err(fail)?;
         Ok(dir)
@@ -55,11 +55,11 @@ impl OutputDir {
         let folder = path.parent().unwrap_or(&self.root);
         std::fs::create_dir_all(folder).map_err(fail)?;
         let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
-        let temporary = self.temporary(folder, file_name);
-        let written = write_whole(&temporary, bytes).and_then(|()| std::fs::rename(&temporary, &path));
+        let part = temporary(folder, file_name);
+        let written = write_whole(&part, bytes).and_then(|()| std::fs::rename(&part, &path));
         written.map_err(|error| {
             // What was written of it helps nobody; that it cannot be removed either changes nothing.
-            let _ = std::fs::remove_file(&temporary);
+            let _ = std::fs::remove_file(&part);
             fail(error)
         })
     }
@@ -76,11 +76,11 @@ impl OutputDir {
             _ => Ok(()),
         }
     }
+}
 
-    /// A name beside a file's that no tileset uses and no other process of ours.
-    fn temporary(&self, folder: &Path, file_name: &str) -> PathBuf {
-        folder.join(format!(".{file_name}.{}.part", std::process::id()))
-    }
+/// A name beside a file's that no tileset uses and no other process of ours.
+fn temporary(folder: &Path, file_name: &str) -> PathBuf {
+    folder.join(format!(".{file_name}.{}.part", std::process::id()))
 }
 
 fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {

@@ -85,7 +85,7 @@ impl<'a> Voxeliser<'a> {
     pub fn new(scene: Scene<'a>) -> Self {
         let spaces = Spaces::new(scene.columns);
         let cells = || (0..EDGE).flat_map(|z| (0..EDGE).map(move |x| (x, z)));
-        let ground = cells().map(|(x, z)| look::ground(scene.columns.surface(x, z), spaces.at(x, z)));
+        let ground = cells().map(|(x, z)| look::ground(spaces.at(x, z)));
         let facings = cells().map(|(x, z)| Some(facing(&scene, x, z, scene.columns.building(x, z)?)));
         Self { scene, facings: facings.collect(), ground: ground.collect() }
     }

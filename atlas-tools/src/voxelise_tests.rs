@@ -3,7 +3,6 @@
 use voxatlas::voxel::Colour;
 
 use super::*;
-use crate::columns::Surface;
 use crate::look::Facts;
 
 fn painted(seed: u64, height_m: f64) -> Painted {
@@ -125,13 +124,4 @@ fn a_building_across_a_border_goes_on_in_the_next_tile() {
             assert_eq!(halves[1].colours.get(x, y, z), whole.colours.get(110 + x, y, z), "{x} {y} {z}");
         }
     }
-}
-
-#[test]
-fn known_surfaces_are_painted_as_they_are() {
-    let mut columns = Columns::open();
-    columns.cover(5, 6, Surface::Water);
-    let region = Voxeliser::new(scene(&columns, &[])).region(0);
-    assert_eq!(region.colours.get(5, 31, 6), colour_of(Ink::ground(Ground::Water)));
-    assert_eq!(region.colours.get(6, 31, 6), colour_of(Ink::ground(Ground::Open)));
 }

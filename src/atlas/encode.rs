@@ -21,7 +21,8 @@ use crate::voxel::{BrickColours, Colour, ColourDepth, Region};
 /// Colours that a palette holds beside air.
 const PALETTE_MAX: usize = 255;
 
-/// The deflate level.
+/// The deflate level. Over Tokyo's regions level 5 makes files 1 % larger in two thirds of the time, level 8 makes them
+/// 7 % smaller in 2.6 times the time: files are written once and fetched often, but a city must be encoded in minutes.
 const LEVEL: u32 = 6;
 
 /// What an atlas file may hold beside its pixels.

@@ -29,8 +29,8 @@ mod block;
 mod pixels;
 
 mod encode;
-mod expand;
 mod inspect;
+mod rgba;
 #[cfg(test)]
 mod tests;
 
@@ -40,12 +40,12 @@ pub use decode::{Decoder, ImageKind, Scratch, Strip, decode};
 pub use encode::{EncodeOptions, encode, encode_with};
 pub use encoded::EncodedAtlas;
 pub use error::AtlasError;
-pub use expand::ATLAS_ROW_BYTES;
 pub use inspect::{AtlasReport, ChunkReport, Finding, HeaderReport, VoxelReport, inspect};
 pub use metadata::{AtlasMetadata, occupancy_ahead};
 pub use morton::{
     morton_from_texel, morton_from_voxel, texel_from_morton, texel_from_voxel, voxel_from_morton, voxel_from_texel,
 };
+pub use rgba::{ATLAS_ROW_BYTES, occupancy_from_rgba};
 pub use template::{Scheme, TemplateError, check_template, expand_template, row_from_south};
 pub use tileset::{
     AvailabilityObject, BASE_DEFAULT, BASE_REFERENCE, LayerObject, Tileset, TilesetError, VoxatlasObject,

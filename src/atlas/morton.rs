@@ -121,6 +121,6 @@ mod tests {
     fn higher_bits_are_ignored() {
         assert_eq!(morton_from_voxel(256 + 17, 512 + 200, 1024 + 91), 5_790_757);
         assert_eq!(morton_from_texel(4096 + 3299, 8192 + 548), 5_790_757);
-        assert_eq!(voxel_from_morton(1 << 24 | 53), [1, 2, 3]);
+        assert_eq!(voxel_from_morton((1 << 24) + 53), [1, 2, 3]);
     }
 }

@@ -114,7 +114,7 @@ proptest! {
 
     #[test]
     fn painted_voxels_keep_their_colours(voxels in voxels()) {
-        let entry_of = |x: u32, y: u32, z: u32| (x * 7 + y * 5 + z * 3) % 256 << 16 | x << 8 | y;
+        let entry_of = |x: u32, y: u32, z: u32| u32::from_le_bytes([y as u8, x as u8, (x * 7 + y * 5 + z * 3) as u8, 0]);
         let region = Region::paint(occupancy_of(&voxels), ColourDepth::Direct, entry_of);
         for [x, y, z] in voxels {
             prop_assert_eq!(region.colours.entry(x, y, z), entry_of(x, y, z));

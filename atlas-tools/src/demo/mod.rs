@@ -39,7 +39,7 @@ const N_REGIONS: u32 = plan::CITY_VOXELS as u32 / REGION_VOXELS;
 
 /// What the tileset says of itself.
 const NAME: &str = "Demo city";
-const CREDIT: &str = "voxatlas demo city, CC0";
+const CREDIT: &str = "voxatlas demo city";
 const DATUM: &str = "street level";
 
 /// Writes the demo city: streets, blocks, high-rises, a park, a river and a tower that goes on in layer 1.

@@ -69,7 +69,6 @@ palette! {
     WINDOW_WARM = [158, 146, 122];
     SHOP = [78, 84, 90];
     SHOP_WARM = [196, 168, 120];
-    AWNING = [178, 92, 78];
 
     GLASS_A = [112, 146, 172];
     GLASS_A_DARK = [94, 128, 156];

@@ -29,7 +29,7 @@ use crate::output::OutputDir;
 use plan::Plan;
 use rows::{Rows, Source};
 use summary::Summary;
-use tile::TileMaker;
+use tile::{City, TileMaker, TileReport};
 
 pub(crate) use tile::file_name;
 pub(crate) use tileset::document;
@@ -169,13 +169,13 @@ impl Run<'_> {
     }
 
     /// Makes the tiles that a source tile covers; none where it could not be read.
-    fn source_tile(&self, plan: &Plan, rows: &Rows<'_>, source: TileCoord) -> anyhow::Result<Vec<tile::TileReport>> {
+    fn source_tile(&self, plan: &Plan, rows: &Rows<'_>, source: TileCoord) -> anyhow::Result<Vec<TileReport>> {
         if matches!(rows.middle(source), Source::Failed) {
             self.progress.inc(plan.tiles(source).len() as u64);
             return Ok(Vec::new());
         }
         let neighbourhood = Neighbourhood::new(rows.neighbours(source));
-        let city = self.maker.city(source, &neighbourhood);
+        let city = City::new(source, &neighbourhood);
         let make = |&tile: &TileCoord| {
             if self.stop.load(Ordering::Relaxed) {
                 return Ok(None);

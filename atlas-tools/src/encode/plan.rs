@@ -49,11 +49,6 @@ impl Plan {
         Ok(plan)
     }
 
-    /// The zoom of the source tiles.
-    pub(super) fn source_zoom(&self) -> u8 {
-        self.source_zoom
-    }
-
     /// Tiles to make.
     pub(super) fn n_tiles(&self) -> usize {
         self.tiles.values().map(Vec::len).sum()

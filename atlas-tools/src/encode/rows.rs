@@ -26,23 +26,23 @@ pub(super) struct Rows<'a> {
     inputs: &'a [Box<dyn Input>],
     plan: &'a Plan,
     /// By row and column, what was read: `None` where that failed. Absent tiles are not entered.
-    rows: BTreeMap<u32, FxHashMap<u32, Option<Block>>>,
+    by_row: BTreeMap<u32, FxHashMap<u32, Option<Block>>>,
 }
 
 impl<'a> Rows<'a> {
     pub(super) fn new(inputs: &'a [Box<dyn Input>], plan: &'a Plan) -> Self {
-        Self { inputs, plan, rows: BTreeMap::new() }
+        Self { inputs, plan, by_row: BTreeMap::new() }
     }
 
     /// Moves on to row `y`: drops the rows that are no longer beside it, reads those that are. Yields what failed.
     pub(super) fn advance(&mut self, y: u32) -> Vec<String> {
         let beside = y.saturating_sub(1)..=y.saturating_add(1);
-        self.rows.retain(|row, _| beside.contains(row));
+        self.by_row.retain(|row, _| beside.contains(row));
         let mut failures = Vec::new();
         for row in beside {
-            if !self.rows.contains_key(&row) {
+            if !self.by_row.contains_key(&row) {
                 let read = self.read_row(row, &mut failures);
-                self.rows.insert(row, read);
+                self.by_row.insert(row, read);
             }
         }
         failures
@@ -50,7 +50,7 @@ impl<'a> Rows<'a> {
 
     /// A tile of the rows in memory.
     pub(super) fn middle(&self, tile: TileCoord) -> Source<'_> {
-        match self.rows.get(&tile.y()).and_then(|row| row.get(&tile.x())) {
+        match self.by_row.get(&tile.y()).and_then(|row| row.get(&tile.x())) {
             Some(Some(block)) => Source::Block(block),
             Some(None) => Source::Failed,
             None => Source::Absent,

@@ -52,13 +52,15 @@ pub(crate) fn file_name(tile: TileCoord, layer: u32) -> String {
     if layer == 0 { format!("{tile}.png") } else { format!("{tile}.l{layer}.png") }
 }
 
-impl TileMaker<'_> {
+impl<'a> City<'a> {
     /// Decides the looks of a neighbourhood's buildings.
-    pub(super) fn city<'a>(&self, source: TileCoord, neighbourhood: &'a Neighbourhood<'a>) -> City<'a> {
+    pub(super) fn new(source: TileCoord, neighbourhood: &'a Neighbourhood<'a>) -> Self {
         let painted = neighbourhood.buildings.iter().map(|building| painted(source, building)).collect();
-        City { source, neighbourhood, painted }
+        Self { source, neighbourhood, painted }
     }
+}
 
+impl TileMaker<'_> {
     /// Makes a tile and writes its files.
     pub(super) fn make(&self, tile: TileCoord, city: &City<'_>) -> Result<TileReport, OutputError> {
         let mut columns = Columns::rasterise(tile, city.source, city.neighbourhood);

@@ -152,9 +152,7 @@ pub trait Input: Send + Sync {
     fn tiles(&self) -> Vec<TileCoord>;
 
     /// The tiles of a row that hold anything, each once, in any order.
-    fn row(&self, y: u32) -> Vec<TileCoord> {
-        self.tiles().into_iter().filter(|tile| tile.y() == y).collect()
-    }
+    fn row(&self, y: u32) -> Vec<TileCoord>;
 
     /// Reads the features of a tile; a tile that does not exist holds none.
     ///

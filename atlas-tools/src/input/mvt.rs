@@ -14,7 +14,7 @@ use super::protobuf::{Message, Value, zigzag};
 use super::{COORDINATE_MAX, Feature, FeatureId, Height, Point, Polygon, SOURCE_EXTENT};
 
 /// Largest tile, in bytes after inflating: the biggest real ones are a few MiB, a bomb would be gigabytes.
-pub const TILE_BYTES_MAX: usize = 64 << 20;
+pub(super) const TILE_BYTES_MAX: usize = 64 << 20;
 
 /// Which layers are read, and which attribute is the height.
 #[derive(Debug, Clone, PartialEq, Eq)]

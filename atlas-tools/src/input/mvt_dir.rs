@@ -18,7 +18,8 @@ pub struct MvtDir {
     /// Its place on the command line.
     input: u32,
     zoom: u8,
-    files: BTreeMap<TileCoord, PathBuf>,
+    /// By row and column: the encoder asks row by row.
+    files: BTreeMap<(u32, u32), PathBuf>,
     selection: LayerSelection,
 }
 
@@ -56,6 +57,10 @@ impl MvtDir {
         }
         Err(InputError::NoTiles { path: path.to_owned(), zooms: found })
     }
+
+    fn tile_at(&self, (y, x): (u32, u32)) -> Option<TileCoord> {
+        TileCoord::new(self.zoom, x, y).ok()
+    }
 }
 
 impl Input for MvtDir {
@@ -68,11 +73,18 @@ impl Input for MvtDir {
     }
 
     fn tiles(&self) -> Vec<TileCoord> {
-        self.files.keys().copied().collect()
+        self.files.keys().filter_map(|&place| self.tile_at(place)).collect()
+    }
+
+    fn row(&self, y: u32) -> Vec<TileCoord> {
+        self.files.range((y, 0)..=(y, u32::MAX)).filter_map(|(&place, _)| self.tile_at(place)).collect()
     }
 
     fn read(&self, tile: TileCoord) -> Result<Vec<Feature>, InputError> {
-        let Some(path) = self.files.get(&tile) else { return Ok(Vec::new()) };
+        if tile.zoom() != self.zoom {
+            return Ok(Vec::new());
+        }
+        let Some(path) = self.files.get(&(tile.y(), tile.x())) else { return Ok(Vec::new()) };
         let io = |error| InputError::Io { path: path.clone(), error };
         let mvt = |error| InputError::Mvt { path: path.clone(), error };
         if std::fs::metadata(path).map_err(io)?.len() > TILE_BYTES_MAX as u64 {
@@ -97,16 +109,16 @@ fn numbered(path: &Path) -> Result<Vec<(u32, PathBuf)>, InputError> {
 }
 
 /// The tiles `{x}/{y}.pbf` below a zoom's folder. Names that address no tile are not tiles.
-fn tiles_below(folder: &Path, zoom: u8) -> Result<BTreeMap<TileCoord, PathBuf>, InputError> {
+fn tiles_below(folder: &Path, zoom: u8) -> Result<BTreeMap<(u32, u32), PathBuf>, InputError> {
     let mut files = BTreeMap::new();
     for (x, column) in numbered(folder)? {
         for file in list(&column)? {
             let is_tile = file.extension().is_some_and(|extension| extension == "pbf" || extension == "mvt");
             let y = file.file_stem().and_then(|stem| stem.to_str()).and_then(whole_number);
             if let (true, Some(y)) = (is_tile, y)
-                && let Ok(tile) = TileCoord::new(zoom, x, y)
+                && TileCoord::new(zoom, x, y).is_ok()
             {
-                files.insert(tile, file);
+                files.insert((y, x), file);
             }
         }
     }

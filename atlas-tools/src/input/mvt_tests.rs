@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::input::{Fallback, Height};
 
-#[path = "../../tests/common/mvt_writer.rs"]
+#[path = "../../tests/cli/common/mvt_writer.rs"]
 mod writer;
 
 use writer::{TestFeature, bytes_field, tile as write_tile, varint_field};

@@ -18,15 +18,14 @@ pub use palette::{Ground, Ink, Mast, PALETTE, Roof, Wall};
 
 use palette::{CURTAIN, MASONRY, N_FLAT, N_PLASTER, N_TILE, N_TILED, ROOFS};
 
-use crate::columns::Surface;
 use crate::ground::Space;
 use crate::input::mix;
 
 /// Height of a floor, in metres.
 pub const FLOOR_M: f64 = 3.0;
 
-/// Height above which a slender structure is painted as a mast, in metres.
-const MAST_M: f64 = 120.0;
+/// Height above which a slender structure is painted as a mast, in metres: lower ones are aerials on a building.
+const MAST_M: f64 = 200.0;
 
 /// Width of the pavement along walls, in voxels, and one.
 const PAVEMENT_VOXELS: u32 = 3;
@@ -188,8 +187,13 @@ impl Style {
             return self.ink(if is_window && !at.is_corner { Wall::Window } else { Wall::Plain });
         }
         if at.meets_ground && at.height_m < FLOOR_M {
-            let is_shop = rise_m < 2.2 && within >= 0.28 && !at.is_corner && self.facade != Facade::Hall;
-            return self.ink(if is_shop { Wall::Shop } else { Wall::Base });
+            let has_shops = !at.is_corner && self.facade != Facade::Hall;
+            return self.ink(match (has_shops, rise_m < 2.2) {
+                // A canopy runs above the shops.
+                (true, false) => Wall::Band,
+                (true, true) if within >= 0.28 => Wall::Shop,
+                _ => Wall::Base,
+            });
         }
         // The parapet: what stands above the last whole floor.
         if at.top_m - at.height_m < 0.8 {
@@ -317,22 +321,14 @@ fn masonry(height_m: f64, dice: &mut Dice) -> usize {
     }
 }
 
-/// The ink of the ground's surface. Where nothing is known of it, the space between the buildings decides: narrow gaps
-/// are streets, wide ones open land, with a pavement along every wall.
-pub fn ground(surface: Surface, space: Space) -> Ink {
-    Ink::ground(match surface {
-        Surface::Unknown => match space {
-            Space { wall_voxels: ..PAVEMENT_VOXELS, .. } => Ground::Pavement,
-            Space { is_open: true, .. } => Ground::Open,
-            Space { is_wide: true, .. } => Ground::Lane,
-            _ => Ground::Street,
-        },
-        Surface::Street => Ground::Street,
-        Surface::Marking => Ground::Marking,
-        Surface::Pavement => Ground::Pavement,
-        Surface::Grass => Ground::Grass,
-        Surface::Path => Ground::Path,
-        Surface::Water => Ground::Water,
+/// The ink of the ground's surface. Nothing is known of it but the space between the buildings: narrow gaps are streets,
+/// wide ones open land, with a pavement along every wall.
+pub fn ground(space: Space) -> Ink {
+    Ink::ground(match space {
+        Space { wall_voxels: ..PAVEMENT_VOXELS, .. } => Ground::Pavement,
+        Space { is_open: true, .. } => Ground::Open,
+        Space { is_wide: true, .. } => Ground::Lane,
+        _ => Ground::Street,
     })
 }
 
@@ -343,7 +339,7 @@ impl Dice {
     /// A number below `n`, at most 2^32.
     fn below(&mut self, n: usize) -> usize {
         self.0 = mix(self.0);
-        ((self.0 >> 32) * n as u64 >> 32) as usize
+        (((self.0 >> 32) * n as u64) >> 32) as usize
     }
 
     /// One of the options, each as likely as its weight.

@@ -53,28 +53,6 @@ pub enum Ground {
     Lane = 3,
     /// Wide open ground: a square, a park, rails, water, nobody knows.
     Open = 4,
-    /// Soil, in beds and under trees.
-    Soil = 5,
-    /// A marking on a street.
-    Marking = 6,
-    /// A path in a park.
-    Path = 7,
-    /// Grass.
-    Grass = 8,
-    /// Grass a tone off.
-    GrassAlt = 9,
-    /// Water.
-    Water = 10,
-    /// Water a tone off.
-    WaterAlt = 11,
-    /// The bed of water, and quays.
-    Stone = 12,
-    /// The crown of a tree.
-    Leaf = 13,
-    /// A crown a tone off.
-    LeafAlt = 14,
-    /// The stem of a tree.
-    Bark = 15,
 }
 
 /// The inks of a mast: the two colours that aviation asks for, plain and where braces cross.
@@ -89,10 +67,6 @@ pub enum Mast {
     White = 2,
     /// Between its braces.
     WhiteShade = 3,
-    /// Decks and cabins.
-    Deck = 4,
-    /// The windows of decks.
-    DeckWindow = 5,
 }
 
 /// Base colours of masonry: plaster and concrete first, then tile and brick, then the rare accents.
@@ -163,27 +137,9 @@ pub(super) const N_FLAT: usize = 6;
 /// How many of [`ROOFS`], after the flat ones, are tiled.
 pub(super) const N_TILED: usize = 7;
 
-const GROUND: [Colour; 16] = [
-    [128, 120, 110],
-    [172, 170, 165],
-    [136, 138, 141],
-    [126, 129, 133],
-    [162, 172, 142],
-    [142, 126, 102],
-    [206, 204, 196],
-    [196, 186, 166],
-    [136, 156, 104],
-    [126, 148, 98],
-    [66, 104, 132],
-    [72, 110, 137],
-    [150, 147, 140],
-    [92, 122, 76],
-    [104, 132, 84],
-    [112, 92, 74],
-];
+const GROUND: [Colour; 5] = [[128, 120, 110], [172, 170, 165], [136, 138, 141], [126, 129, 133], [162, 172, 142]];
 
-const MAST: [Colour; 6] =
-    [[204, 92, 58], [180, 80, 52], [228, 222, 212], [205, 199, 190], [214, 210, 202], [96, 110, 124]];
+const MAST: [Colour; 4] = [[204, 92, 58], [180, 80, 52], [228, 222, 212], [205, 199, 190]];
 
 const WALL_INKS: usize = 6;
 const ROOF_INKS: usize = 3;
@@ -314,7 +270,7 @@ mod tests {
         assert_eq!(Ink::masonry(MASONRY.len() - 1, Wall::Shop).0 + 1, Ink::curtain(0, Wall::Plain).0);
         assert_eq!(Ink::curtain(CURTAIN.len() - 1, Wall::Shop).0 + 1, Ink::roof(0, Roof::Field).0);
         assert_eq!(Ink::roof(ROOFS.len() - 1, Roof::Plant).0 + 1, Ink::ground(Ground::Earth).0);
-        assert_eq!(Ink::ground(Ground::Bark).0 + 1, Ink::mast(Mast::Orange).0);
-        assert_eq!(usize::from(Ink::mast(Mast::DeckWindow).0) + 1, PALETTE.len());
+        assert_eq!(Ink::ground(Ground::Open).0 + 1, Ink::mast(Mast::Orange).0);
+        assert_eq!(usize::from(Ink::mast(Mast::WhiteShade).0) + 1, PALETTE.len());
     }
 }

@@ -2,25 +2,25 @@
 
 /// A feature to write.
 #[derive(Debug, Clone, Default)]
-pub struct TestFeature {
+pub(crate) struct TestFeature {
     /// Its id, if it has one.
-    pub id: Option<u64>,
+    pub(crate) id: Option<u64>,
     /// Its height attribute, if it has one.
-    pub height_m: Option<f64>,
+    pub(crate) height_m: Option<f64>,
     /// Its rings, not closed, in the tile's units.
-    pub rings: Vec<Vec<[i32; 2]>>,
+    pub(crate) rings: Vec<Vec<[i32; 2]>>,
 }
 
 impl TestFeature {
     /// A square block.
-    pub fn block(id: u64, height_m: f64, x: i32, y: i32, side: i32) -> Self {
+    pub(crate) fn block(id: u64, height_m: f64, x: i32, y: i32, side: i32) -> Self {
         let ring = vec![[x, y], [x + side, y], [x + side, y + side], [x, y + side]];
         Self { id: Some(id), height_m: Some(height_m), rings: vec![ring] }
     }
 }
 
 /// A tile of one layer with the height attribute `z`.
-pub fn tile(layer: &str, extent: u32, features: &[TestFeature]) -> Vec<u8> {
+pub(crate) fn tile(layer: &str, extent: u32, features: &[TestFeature]) -> Vec<u8> {
     let mut body = Vec::new();
     bytes_field(&mut body, 1, layer.as_bytes());
     for feature in features {
@@ -57,7 +57,7 @@ fn feature_message(feature: &TestFeature, all: &[TestFeature]) -> Vec<u8> {
 }
 
 /// The drawing commands of some rings.
-pub fn geometry(rings: &[Vec<[i32; 2]>]) -> Vec<u8> {
+pub(crate) fn geometry(rings: &[Vec<[i32; 2]>]) -> Vec<u8> {
     let mut out = Vec::new();
     let mut cursor = [0; 2];
     for ring in rings {
@@ -79,20 +79,20 @@ pub fn geometry(rings: &[Vec<[i32; 2]>]) -> Vec<u8> {
 }
 
 /// Appends a varint field.
-pub fn varint_field(out: &mut Vec<u8>, number: u64, value: u64) {
+pub(crate) fn varint_field(out: &mut Vec<u8>, number: u64, value: u64) {
     varint(out, number << 3);
     varint(out, value);
 }
 
 /// Appends a field of bytes.
-pub fn bytes_field(out: &mut Vec<u8>, number: u64, bytes: &[u8]) {
+pub(crate) fn bytes_field(out: &mut Vec<u8>, number: u64, bytes: &[u8]) {
     varint(out, number << 3 | 2);
     varint(out, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
 /// Appends a varint.
-pub fn varint(out: &mut Vec<u8>, mut value: u64) {
+pub(crate) fn varint(out: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
         out.push(value as u8 | 0x80);
         value >>= 7;

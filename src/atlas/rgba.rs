@@ -1,8 +1,10 @@
-//! A region as rows of an RGBA8 image, for whoever wants the full atlas texture.
+//! The atlas as an RGBA8 image, for whoever brings or wants the full texture: decoding needs none.
 
+use crate::atlas::block::{BlockBits, rows_from_block};
 use crate::atlas::morton::voxel_from_texel;
+use crate::atlas::pixels::{Pixels as _, Rgba};
 use crate::limits::{ATLAS_PIXELS, BRICK_PIXELS};
-use crate::voxel::{BrickColours, Region, texel_in_brick};
+use crate::voxel::{BrickColours, Occupancy, Region, texel_in_brick};
 
 /// Bytes of a row of the atlas in RGBA8.
 pub const ATLAS_ROW_BYTES: usize = ATLAS_PIXELS as usize * 4;
@@ -36,4 +38,26 @@ impl Region {
             }
         }
     }
+}
+
+/// The occupied voxels of an atlas image in RGBA8, row by row from the top: those whose texel's alpha is not 0 (the
+/// reference system's `atlas2occ`, a bit instead of a byte a voxel).
+///
+/// # Panics
+///
+/// The image does not have 4096 x 4096 pixels.
+pub fn occupancy_from_rgba(image: &[u8]) -> Occupancy {
+    assert_eq!(image.len(), ATLAS_PIXELS as usize * ATLAS_ROW_BYTES, "bytes of an atlas image");
+    let mut occupancy = Occupancy::empty();
+    for (bv, band) in image.chunks_exact(BRICK_PIXELS as usize * ATLAS_ROW_BYTES).enumerate() {
+        for bu in 0..ATLAS_PIXELS / BRICK_PIXELS {
+            let block: BlockBits = std::array::from_fn(|v| {
+                let row = Rgba::block_rows(&band[v * ATLAS_ROW_BYTES..][..ATLAS_ROW_BYTES]);
+                Rgba.occupied(&row[bu as usize])
+            });
+            let [bx, by, bz] = voxel_from_texel(bu, bv as u32);
+            occupancy.set_brick_rows(bx, by, bz, &rows_from_block(&block));
+        }
+    }
+    occupancy
 }

@@ -1,0 +1,103 @@
+//! The files of a tileset's folder.
+
+use std::io::{self, Read};
+use std::path::Path;
+
+use voxatlas::geo::{RegionKey, TileCoord};
+use voxatlas::limits::ATLAS_FILE_BYTES_MAX;
+
+/// Folders within folders that are looked into: `{z}/{x}/{y}` needs two, and a link in a circle must end.
+const DEPTH_MAX: usize = 8;
+
+/// The image files below a folder and the files that a broken run left, as relative paths with `/`, sorted.
+///
+/// # Errors
+///
+/// A folder cannot be listed.
+pub fn list(root: &Path) -> io::Result<Vec<String>> {
+    let mut files = Vec::new();
+    list_below(root, "", 0, &mut files)?;
+    files.sort();
+    Ok(files)
+}
+
+fn list_below(folder: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) -> io::Result<()> {
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
+        let relative = format!("{prefix}{name}");
+        if path.is_dir() {
+            if depth < DEPTH_MAX {
+                list_below(&path, &format!("{relative}/"), depth + 1, files)?;
+            }
+        } else if is_image(name) || is_leftover(name) {
+            files.push(relative);
+        }
+    }
+    Ok(())
+}
+
+fn is_image(name: &str) -> bool {
+    let extension = Path::new(name).extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ["png", "webp"].iter().any(|known| extension.eq_ignore_ascii_case(known)))
+}
+
+/// Whether a file is one that [`crate::output`] had not finished when its program was ended.
+pub fn is_leftover(name: &str) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
+    name.starts_with('.') && Path::new(name).extension().is_some_and(|extension| extension == "part")
+}
+
+/// Reads a file, of a huge one only enough to see that it is too large for an atlas.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    std::fs::File::open(path)?.take(ATLAS_FILE_BYTES_MAX as u64 + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The region that a path of the form `{z}/{x}/{y}.png` or `{z}/{x}/{y}.l{layer}.png` names.
+pub fn key_of(relative: &str) -> Option<RegionKey> {
+    let (tile, _extension) = relative.rsplit_once('.')?;
+    let (tile, layer) = match tile.rsplit_once(".l") {
+        Some((tile, layer)) => (tile, layer.parse().ok()?),
+        None => (tile, 0),
+    };
+    Some(RegionKey::new(tile.parse::<TileCoord>().ok()?, layer))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_name_regions() {
+        let check = |path: &str, expected: Option<&str>| {
+            assert_eq!(key_of(path).map(|key| key.to_string()).as_deref(), expected, "{path}");
+        };
+        check("17/3/4.png", Some("17/3/4"));
+        check("17/3/4.l1.png", Some("17/3/4 layer 1"));
+        check("17/3/4.l-2.png", Some("17/3/4 layer -2"));
+        check("17/3/4.lx.png", None);
+        check("readme.png", None);
+        check("17/3/999999.png", None);
+    }
+
+    #[test]
+    fn lists_images_and_leftovers_in_order() {
+        let dir = tempfile::tempdir().unwrap();
+        let touch = |name: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, b"").unwrap();
+        };
+        for name in ["17/3/5.png", "17/3/4.PNG", "17/3/.4.png.77.part", "tiles.json", "17_1_2.webp", "17/notes.txt"] {
+            touch(name);
+        }
+        assert_eq!(list(dir.path()).unwrap(), ["17/3/.4.png.77.part", "17/3/4.PNG", "17/3/5.png", "17_1_2.webp"]);
+        assert!(is_leftover("17/3/.4.png.77.part") && !is_leftover("17/3/4.PNG"));
+    }
+}

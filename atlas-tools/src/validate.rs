@@ -1,0 +1,149 @@
+//! `atlas-tools validate`: whether a tileset is sound.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, bail};
+use clap::Args;
+use rayon::prelude::*;
+use serde::Serialize;
+use voxatlas::atlas::{self, Availability, Presence, TileBitmap, Tileset};
+use voxatlas::geo::RegionKey;
+
+use crate::outcome::{Outcome, print};
+use crate::tileset_files;
+
+/// Checks a tileset: its document, that every listed tile is there and every tile listed, and every file as a whole.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 the tileset is sound, 1 there are findings, 2 it cannot be read.")]
+pub struct ValidateArgs {
+    /// The folder that holds tiles.json
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Prints JSON
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Something that is wrong with a tileset.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+struct Finding {
+    /// The file, relative to the folder.
+    file: String,
+    finding: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Report {
+    /// Image files that were checked.
+    files: usize,
+    /// Regions that the document lists.
+    listed: usize,
+    findings: Vec<Finding>,
+}
+
+/// Runs the command.
+///
+/// # Errors
+///
+/// The folder cannot be read.
+pub fn run(args: &ValidateArgs) -> anyhow::Result<Outcome> {
+    let report = validate(&args.dir)?;
+    let text = if args.json { serde_json::to_string_pretty(&report)? + "\n" } else { report.to_text() };
+    print(&text)?;
+    Ok(Outcome::with_findings(!report.findings.is_empty()))
+}
+
+fn validate(dir: &Path) -> anyhow::Result<Report> {
+    let cannot = || format!("{}: cannot be read", dir.display());
+    if !std::fs::metadata(dir).with_context(cannot)?.is_dir() {
+        bail!("{}: no folder: expected one with a tiles.json", dir.display());
+    }
+    let files = tileset_files::list(dir).with_context(cannot)?;
+    let mut report = Report { files: 0, listed: 0, findings: Vec::new() };
+    let tileset = document(dir, &mut report.findings);
+    let listed = tileset.as_ref().map(listed_files).unwrap_or_default();
+    report.listed = listed.len();
+    for (file, key) in &listed {
+        if files.binary_search(file).is_err() && !dir.join(file).is_file() {
+            report.add(file, format!("missing, though tiles.json lists {key}"));
+        }
+    }
+    let availability = tileset.as_ref().and_then(|tileset| Availability::of(tileset).ok());
+    for file in files.iter().filter(|file| tileset_files::is_leftover(file)) {
+        report.add(file, "left by a run that was ended; it can be removed".to_owned());
+    }
+    let images: Vec<_> = files.iter().filter(|file| !tileset_files::is_leftover(file)).collect();
+    report.files = images.len();
+    let checked: Vec<_> =
+        images.par_iter().map(|file| check_file(dir, file, tileset.as_ref(), availability.as_ref())).collect();
+    for (file, findings) in images.iter().zip(checked) {
+        for finding in findings {
+            report.add(file, finding);
+        }
+    }
+    Ok(report)
+}
+
+impl Report {
+    fn to_text(&self) -> String {
+        let Self { files, listed, findings } = self;
+        let mut lines: Vec<_> =
+            findings.iter().map(|Finding { file, finding }| format!("{file}: {finding}\n")).collect();
+        lines.push(format!("{files} files checked, {listed} regions listed, {} findings\n", findings.len()));
+        lines.concat()
+    }
+
+    fn add(&mut self, file: &str, finding: String) {
+        self.findings.push(Finding { file: file.to_owned(), finding });
+    }
+}
+
+/// The tileset's document, if it is one.
+fn document(dir: &Path, findings: &mut Vec<Finding>) -> Option<Tileset> {
+    const NAME: &str = "tiles.json";
+    let tileset = match std::fs::read(dir.join(NAME)) {
+        Ok(bytes) => Tileset::parse(&bytes, NAME).map_err(|error| error.to_string()),
+        Err(error) => Err(format!("cannot be read: {error}")),
+    };
+    tileset.map_err(|finding| findings.push(Finding { file: NAME.to_owned(), finding })).ok()
+}
+
+/// The files that a document lists, with their regions: those in the folder, not those behind a URL.
+fn listed_files(tileset: &Tileset) -> Vec<(String, RegionKey)> {
+    let mut files = Vec::new();
+    for object in tileset.voxatlas.iter().flat_map(|object| &object.layers) {
+        let bitmaps = object.availability.iter().filter_map(|bitmap| TileBitmap::decode(bitmap, object.layer).ok());
+        for tile in bitmaps.flat_map(|bitmap| bitmap.tiles().collect::<Vec<_>>()) {
+            let key = RegionKey::new(tile, object.layer);
+            if let Some(path) = tileset.path_of(key).filter(|path| !path.contains("://")) {
+                files.push((path, key));
+            }
+        }
+    }
+    files
+}
+
+fn check_file(dir: &Path, file: &str, tileset: Option<&Tileset>, availability: Option<&Availability>) -> Vec<String> {
+    let bytes = match tileset_files::read(&dir.join(file)) {
+        Ok(bytes) => bytes,
+        Err(error) => return vec![format!("cannot be read: {error}")],
+    };
+    let report = atlas::inspect(&bytes);
+    let mut findings: Vec<_> = report.findings.iter().map(ToString::to_string).collect();
+    let named = tileset_files::key_of(file);
+    if let (Some(metadata), Some(tileset)) = (&report.metadata, tileset) {
+        if tileset.path_of(metadata.key).is_some_and(|path| path != file && !path.contains("://")) {
+            findings.push(format!("says that it holds {}, which has another place", metadata.key));
+        }
+        if metadata.base != tileset.base() {
+            findings.push(format!("has base {}, tiles.json has {}", metadata.base, tileset.base()));
+        }
+    }
+    let key = report.metadata.as_ref().map(|metadata| metadata.key).or(named);
+    if let (Some(key), Some(availability)) = (key, availability)
+        && availability.presence(key) == Presence::Absent
+    {
+        findings.push(format!("tiles.json does not list {key}"));
+    }
+    findings
+}

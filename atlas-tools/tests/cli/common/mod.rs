@@ -1,0 +1,88 @@
+//! What the tests of the program share: running it, and cities made for them.
+
+pub(crate) mod mvt_writer;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use mvt_writer::TestFeature;
+
+/// Runs the program.
+pub(crate) fn atlas_tools(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_atlas-tools")).args(args).output().expect("the program starts")
+}
+
+/// Runs the program, which must end with this code; its standard output and its standard error.
+pub(crate) fn run(args: &[&str], code: i32) -> (String, String) {
+    let output = atlas_tools(args);
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+    let (out, err) = (text(output.stdout), text(output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{args:?}\nstdout: {out}\nstderr: {err}");
+    (out, err)
+}
+
+/// Writes a vector tile into a folder.
+pub(crate) fn put_tile(dir: &Path, [z, x, y]: [u32; 3], bytes: &[u8]) -> PathBuf {
+    let path = dir.join(format!("{z}/{x}/{y}.pbf"));
+    std::fs::create_dir_all(path.parent().expect("a tile has a folder")).expect("the folder is made");
+    std::fs::write(&path, bytes).expect("the tile is written");
+    path
+}
+
+/// The column and row of the synthetic city's first tile, at zoom 16.
+pub(crate) const X: u32 = 58_000;
+pub(crate) const Y: u32 = 25_800;
+
+/// A city of 2 x 2 tiles with buffers: blocks of many heights, a pair across each border, one higher than a layer.
+pub(crate) fn put_city(dir: &Path) {
+    for (tx, ty) in [(0, 0), (1, 0), (0, 1), (1, 1)] {
+        let mut features = Vec::new();
+        for id in 0..96u64 {
+            let spread = |step: u64, n: u64| (id * step % n) as i32;
+            let (x, y) = (spread(1_733, 7_900), spread(4_211, 7_800));
+            let side = 60 + spread(37, 240);
+            let height_m = if id == 7 { 300.0 } else { 3.0 + f64::from(spread(11, 80)) };
+            let block = TestFeature::block(1_000 - id, height_m, x - tx * 4096, y - ty * 4096, side);
+            features.extend(clipped(block));
+        }
+        put_tile(dir, [16, X + tx as u32, Y + ty as u32], &mvt_writer::tile("bldg", 4096, &features));
+    }
+}
+
+/// A square cut at the tile's buffer, or nothing where it lies outside.
+fn clipped(mut block: TestFeature) -> Option<TestFeature> {
+    let ring = &mut block.rings[0];
+    for value in ring.iter_mut().flatten() {
+        *value = (*value).clamp(-80, 4096 + 80);
+    }
+    (ring[0][0] < ring[1][0] && ring[1][1] < ring[2][1]).then_some(block)
+}
+
+/// Every file below a folder, with its bytes.
+pub(crate) fn tree(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    fn below(dir: &Path, prefix: &str, files: &mut BTreeMap<String, Vec<u8>>) {
+        for entry in std::fs::read_dir(dir).expect("the folder is read") {
+            let path = entry.expect("the entry is read").path();
+            let name = format!("{prefix}{}", path.file_name().expect("it has a name").to_string_lossy());
+            if path.is_dir() {
+                below(&path, &format!("{name}/"), files);
+            } else {
+                files.insert(name, std::fs::read(&path).expect("the file is read"));
+            }
+        }
+    }
+    let mut files = BTreeMap::new();
+    below(dir, "", &mut files);
+    files
+}
+
+/// The folder of the real data, or nothing where the tests run without it.
+pub(crate) fn real_data(test: &str) -> Option<PathBuf> {
+    let Some(dir) = std::env::var_os("VOXATLAS_DATA").map(PathBuf::from) else {
+        eprintln!("SKIPPED (needs VOXATLAS_DATA): {test}");
+        return None;
+    };
+    assert!(dir.is_dir(), "VOXATLAS_DATA is {}: no folder", dir.display());
+    Some(dir)
+}

@@ -1,0 +1,259 @@
+//! `atlas-tools encode` as a user meets it.
+
+use std::path::Path;
+
+use crate::common::mvt_writer::{TestFeature, tile};
+use crate::common::{X, Y, put_city, put_tile, real_data, run, tree};
+use serde_json::Value;
+use voxatlas::atlas::{Availability, Decoder, EncodedAtlas, Presence, Tileset, decode};
+use voxatlas::geo::{RegionKey, TileCoord};
+use voxatlas::voxel::Region;
+
+fn path(dir: &Path) -> &str {
+    dir.to_str().expect("test folders are UTF-8")
+}
+
+fn json(text: &str) -> Value {
+    serde_json::from_str(text).expect("the summary is JSON")
+}
+
+fn region(dir: &Path, name: &str) -> Region {
+    let bytes = std::fs::read(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    decode(&EncodedAtlas::new(bytes)).expect("our files decode")
+}
+
+/// The highest occupied voxel of a column.
+fn top(region: &Region, x: u32, z: u32) -> Option<u32> {
+    (0..256).rev().find(|&y| region.occupancy.get(x, y, z))
+}
+
+#[test]
+fn a_city_becomes_a_tileset() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, out) = (dir.path().join("in"), dir.path().join("out"));
+    put_city(&input);
+    let (summary, _) = run(
+        &["encode", path(&input), "--out", path(&out), "--attribution", "A. Cartographer (CC BY 4.0)", "--json"],
+        0,
+    );
+    let summary = json(&summary);
+    assert_eq!(summary["tiles"], 16);
+    assert_eq!(summary["features"], 96);
+    assert!(summary["feature_copies"].as_u64() > Some(96), "copies across the borders");
+    assert_eq!(summary["voxels_clipped"], 0);
+
+    let tileset = Tileset::parse(&std::fs::read(out.join("tiles.json")).unwrap(), "tiles.json").unwrap();
+    assert_eq!(tileset.attribution.as_deref(), Some("A. Cartographer (CC BY 4.0)"));
+    assert_eq!((tileset.base(), tileset.minzoom, tileset.maxzoom), (-32, 17, 17));
+    let availability = Availability::of(&tileset).unwrap();
+    assert_eq!(availability.layers().collect::<Vec<_>>(), [0, 1]);
+    let files = tree(&out);
+    let mut n_bytes = 0;
+    for (name, bytes) in files.iter().filter(|(name, _)| *name != "tiles.json") {
+        let metadata = Decoder::new(bytes).unwrap().metadata().expect("our files have metadata");
+        assert_eq!(tileset.path_of(metadata.key).as_ref(), Some(name));
+        assert_eq!(availability.presence(metadata.key), Presence::Present);
+        assert_eq!(metadata.credit, "A. Cartographer (CC BY 4.0)");
+        assert_eq!(metadata.voxel_size_m, metadata.key.tile.metres_per_voxel());
+        n_bytes += bytes.len();
+    }
+    assert_eq!(summary["files"], files.len() - 1);
+    assert_eq!(summary["bytes"], n_bytes);
+    let outside = TileCoord::new(17, 2 * X + 4, 2 * Y).unwrap();
+    assert_eq!(availability.presence(RegionKey::new(outside, 0)), Presence::Absent);
+    run(&["validate", path(&out)], 0);
+}
+
+#[test]
+fn voxels_stand_where_the_features_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, out) = (dir.path().join("in"), dir.path().join("out"));
+    let voxel_m = TileCoord::new(17, 2 * X, 2 * Y).unwrap().metres_per_voxel();
+    // Eight units a voxel: from voxel 10 to 20, 250 voxels high; and one of no height.
+    let features = [
+        TestFeature::block(1, 250.0 * voxel_m, 80, 160, 80),
+        TestFeature { height_m: None, ..TestFeature::block(2, 0.0, 800, 800, 8) },
+        TestFeature::block(3, 0.0, 880, 800, 8),
+        TestFeature::block(4, -3.42, 960, 800, 8),
+    ];
+    put_tile(&input, [16, X, Y], &tile("bldg", 4096, &features));
+    let (summary, _) = run(&["encode", path(&input), "--out", path(&out), "--json"], 0);
+    let summary = json(&summary);
+    assert_eq!(summary["fallbacks"], serde_json::json!({ "missing": 1, "zero": 1, "negative": 1 }));
+    let (low, high) =
+        (region(&out, &format!("17/{}/{}.png", 2 * X, 2 * Y)), region(&out, &format!("17/{}/{}.l1.png", 2 * X, 2 * Y)));
+    for (x, z) in [(10, 20), (19, 29)] {
+        assert_eq!(top(&low, x, z), Some(255));
+        assert_eq!(top(&high, x, z), Some(31 + 250 - 256));
+    }
+    for (x, z) in [(9, 20), (20, 20), (10, 19), (10, 30)] {
+        assert_eq!((top(&low, x, z), top(&high, x, z)), (Some(31), None));
+    }
+    // One storey of three metres.
+    for x in [100, 110, 120] {
+        assert_eq!(top(&low, x, 100), Some(31 + (3.0 / voxel_m).round() as u32));
+    }
+    // The other three tiles are ground.
+    let ground = region(&out, &format!("17/{}/{}.png", 2 * X + 1, 2 * Y + 1));
+    assert_eq!(ground.occupancy.count(), 256 * 256 * 32);
+
+    // Without ground there is one file, and nothing below the datum.
+    let bare = dir.path().join("bare");
+    let (summary, _) = run(&["encode", path(&input), "--out", path(&bare), "--no-ground", "--json"], 0);
+    assert_eq!(json(&summary)["files"], 2);
+    assert!((0..32).all(|y| !region(&bare, &format!("17/{}/{}.png", 2 * X, 2 * Y)).occupancy.get(10, y, 20)));
+    // Into the folder of an earlier run: what has become empty goes.
+    run(&["encode", path(&input), "--out", path(&out), "--no-ground", "--quiet"], 0);
+    assert_eq!(tree(&out), tree(&bare));
+}
+
+#[test]
+fn jobs_and_neighbours_change_no_byte() {
+    let dir = tempfile::tempdir().unwrap();
+    let input = dir.path().join("in");
+    put_city(&input);
+    let encode = |name: &str, more: &[&str]| {
+        let out = dir.path().join(name);
+        let args = [&["encode", path(&input), "--out", path(&out), "--quiet"], more].concat();
+        assert_eq!(run(&args, 0), (String::new(), String::new()), "--quiet says nothing");
+        tree(&out)
+    };
+    // Where four source tiles meet.
+    let middle = |dx: u32, dy: u32| format!("17/{}/{}", 2 * X + 1 + dx, 2 * Y + 1 + dy);
+    let tiles = [middle(0, 0), middle(1, 0), middle(0, 1), middle(1, 1)].join(",");
+    let whole = encode("one", &["--tiles", &tiles, "--jobs", "1"]);
+    assert_eq!(encode("three", &["--tiles", &tiles, "--jobs", "3"]), whole);
+    for (x, y) in [(2 * X + 1, 2 * Y + 1), (2 * X + 2, 2 * Y + 1)] {
+        let name = format!("17/{x}/{y}");
+        let alone = encode(&format!("alone-{x}"), &["--tiles", &name]);
+        let pictures = alone.iter().filter(|(name, _)| *name != "tiles.json").count();
+        assert!(pictures >= 1);
+        for (name, bytes) in alone.iter().filter(|(name, _)| *name != "tiles.json") {
+            assert!(whole[name] == *bytes, "{name} differs when it is made alone");
+        }
+    }
+    // A coarser tile stands for those in it, a box for those that it covers.
+    let quarter = encode("quarter", &["--tiles", &format!("16/{X}/{Y}")]);
+    let names: Vec<_> = quarter.keys().filter(|name| !name.contains(".l")).cloned().collect();
+    assert_eq!(names.len(), 5);
+    let bounds = TileCoord::new(16, X, Y).unwrap().bounds().to_string();
+    assert_eq!(encode("box", &["--bbox", &bounds]), quarter);
+}
+
+#[test]
+fn gzip_and_the_zooms_folder_are_read_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let (plain, zipped) = (dir.path().join("plain"), dir.path().join("zipped"));
+    let bytes = tile("bldg", 4096, &[TestFeature::block(1, 20.0, 80, 160, 80)]);
+    put_tile(&plain, [16, X, Y], &bytes);
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    std::io::Write::write_all(&mut encoder, &bytes).unwrap();
+    put_tile(&zipped, [16, X, Y], &encoder.finish().unwrap());
+    // A generalised copy at a coarser zoom is not the data.
+    put_tile(&zipped, [14, X / 4, Y / 4], b"not even a tile");
+    let encode = |input: &Path, name: &str| {
+        let out = dir.path().join(name);
+        run(&["encode", path(input), "--out", path(&out), "--quiet"], 0);
+        tree(&out)
+    };
+    let expected = encode(&plain, "a");
+    assert_eq!(encode(&zipped, "b"), expected);
+    assert_eq!(encode(&plain.join("16"), "c"), expected);
+    // The same data twice is the same city, and its features are counted once.
+    let out = dir.path().join("d");
+    let (summary, _) = run(&["encode", path(&plain), path(&plain), "--out", path(&out), "--json"], 0);
+    assert_eq!(json(&summary)["features"], 1);
+    assert_eq!(tree(&out), expected);
+}
+
+#[test]
+fn a_bad_tile_costs_itself_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, out) = (dir.path().join("in"), dir.path().join("out"));
+    put_city(&input);
+    put_tile(&input, [16, X + 1, Y + 1], &[0x1A, 200, 1]);
+    let (summary, errors) = run(&["encode", path(&input), "--out", path(&out), "--json"], 1);
+    let summary = json(&summary);
+    assert_eq!((&summary["tiles_failed"], &summary["failures"].as_array().unwrap().len()), (&4.into(), &1));
+    let bad = format!("{}.pbf", Y + 1);
+    assert!(errors.contains(&bad) && errors.contains("200 bytes wanted"), "{errors}");
+    let files = tree(&out);
+    assert!(!files.contains_key(&format!("17/{}/{}.png", 2 * X + 2, 2 * Y + 2)), "nobody knows what is there");
+    assert_eq!(files.keys().filter(|name| !name.contains(".l")).count(), 13);
+    run(&["validate", path(&out)], 0);
+}
+
+#[test]
+fn wrong_usage_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, empty, out) = (dir.path().join("in"), dir.path().join("empty"), dir.path().join("out"));
+    put_city(&input);
+    std::fs::create_dir(&empty).unwrap();
+    let file = dir.path().join("file");
+    std::fs::write(&file, b"x").unwrap();
+    let check = |args: &[&str], expected: &str| {
+        let (_, errors) = run(&[&["encode"], args].concat(), 2);
+        assert!(errors.contains(expected), "{args:?}: {errors}\nexpected: {expected}");
+    };
+    let (input, empty, out, file) = (path(&input), path(&empty), path(&out), path(&file));
+    check(&[input], "--out");
+    check(&["--out", out], "INPUT");
+    check(&[input, "--out", out, "--bbox", "1,2,3"], "1,2,3");
+    check(&[input, "--out", out, "--bbox", "0,0,1,1", "--tiles", "17/1/1"], "cannot be used with");
+    check(&[input, "--out", out, "--tiles", "17/1"], "17/1");
+    check(&[input, "--out", out, "--jobs", "0"], "--jobs");
+    check(&[empty, "--out", out], "no vector tile found");
+    check(&["/nowhere", "--out", out], "/nowhere: cannot be read");
+    check(&[file, "--out", out], "no known input");
+    check(&[input, "--out", file], "cannot be written");
+    check(
+        &[input, "--out", out, "--bbox", "-0.2,51.4,0.1,51.6"],
+        "the input holds nothing in -0.2,51.4,0.1,51.6: it covers 138.6",
+    );
+    check(&[input, "--out", out, "--tiles", "17/5/5"], "none of the tiles");
+    check(&[input, "--out", out, "--tiles", "18/5/5"], "finer than a region");
+    check(&[input, "--out", out, "--tiles", "0/0/0"], "at most");
+    assert!(!Path::new(out).join("tiles.json").exists());
+}
+
+#[test]
+fn tokyo_tower_is_whole() {
+    let Some(data) = real_data("tokyo_tower_is_whole") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let input = data.join("tokyo_plateau_mvt");
+    let (summary, _) = run(&["encode", path(&input), "--out", path(&out), "--tiles", "17/116415/51623", "--json"], 0);
+    let summary = json(&summary);
+    // Its source tile, 16/58207/25811.
+    assert_eq!((&summary["features"], &summary["feature_copies"]), (&6197.into(), &6197.into()));
+    let high = region(&out, "17/116415/51623.l1.png");
+    let top = (0..256).rev().find(|&y| (0..256).any(|z| high.occupancy.row(y, z).iter().any(|&word| word != 0)));
+    let voxel_m = "17/116415/51623".parse::<TileCoord>().unwrap().metres_per_voxel();
+    // 333.42 m above ground whose top is at y = 32: the highest voxel of layer 1 ends there.
+    assert_eq!(top, Some(32 + (333.417_276_59 / voxel_m).round() as u32 - 1 - 256));
+    // Above the deck it is slender, and painted as a mast.
+    let at_290_m = (32.0 + 290.0 / voxel_m) as u32 - 256;
+    let n_voxels: u32 =
+        (0..256).map(|z| high.occupancy.row(at_290_m, z).iter().map(|word| word.count_ones()).sum::<u32>()).sum();
+    assert!((1..40).contains(&n_voxels), "{n_voxels}");
+    run(&["validate", path(&out)], 0);
+}
+
+#[test]
+fn tokyo_tiles_do_not_depend_on_each_other() {
+    let Some(data) = real_data("tokyo_tiles_do_not_depend_on_each_other") else { return };
+    let dir = tempfile::tempdir().unwrap();
+    let input = data.join("tokyo_plateau_mvt");
+    let encode = |name: &str, tiles: &str| {
+        let out = dir.path().join(name);
+        run(&["encode", path(&input), "--out", path(&out), "--tiles", tiles, "--quiet"], 0);
+        tree(&out)
+    };
+    // Four source tiles meet at this corner, in the densest part of the city.
+    let corner = ["17/116415/51623", "17/116416/51623", "17/116415/51624", "17/116416/51624"];
+    let together = encode("together", &corner.join(","));
+    for name in corner {
+        let alone = encode(&name.replace('/', "-"), name);
+        assert!(alone[&format!("{name}.png")] == together[&format!("{name}.png")], "{name}");
+    }
+}
