@@ -2,6 +2,8 @@
 //!
 //! `cargo test` builds them beside this test; `cargo test --test examples` alone needs `cargo build --examples` first.
 
+#![expect(clippy::unwrap_used, reason = "a helper that cannot go on is a failed test")]
+
 use std::path::PathBuf;
 use std::process::{Command, Output};
 

@@ -55,7 +55,7 @@ pub fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
 /// Ends at Ctrl-C; never where the system lets nobody listen for it, and its own way of ending us remains.
 async fn ctrl_c() {
     if tokio::signal::ctrl_c().await.is_err() {
-        std::future::pending().await
+        std::future::pending::<()>().await;
     }
 }
 

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use rayon::prelude::*;
 
-use crate::atlas::{self, AtlasError, Decoder, EncodedAtlas};
+use crate::atlas::row_from_south;
+use crate::atlas::{self, AtlasError, AtlasMetadata, Decoder, EncodedAtlas};
 use crate::geo::RegionKey;
 use crate::mesh::{self, BorderPolicy, try_mesh_region};
 use crate::stream::BuiltRegion;
@@ -20,21 +21,39 @@ pub(super) enum BuildError {
     Bad(AtlasError),
 }
 
-/// Decodes the strips in parallel on the pool of this thread, then meshes. `stop` is looked at before every step.
+/// Decodes the strips in parallel on the pool of this thread, then meshes. `stop` is looked at before every step, and
+/// `metadata_seen` hears what the file says of itself.
 pub(super) fn build(
     key: RegionKey,
     file: &EncodedAtlas,
     border: BorderPolicy<'_>,
     stop: &Arc<AtomicBool>,
+    metadata_seen: impl FnOnce(&AtlasMetadata),
 ) -> Result<BuiltRegion, BuildError> {
     let go_on = || if stop.load(Ordering::Relaxed) { Err(BuildError::Aborted) } else { Ok(()) };
     go_on()?;
     let decoder = Decoder::new(file.bytes()).map_err(bad)?.stop_when(Arc::clone(stop));
+    if let Some(metadata) = decoder.metadata() {
+        metadata_seen(&metadata);
+    }
     let decode = |step| with_scratch(&ATLAS_SCRATCH, |scratch| decoder.decode_strip(step, scratch));
     let strips = (0..decoder.n_steps()).into_par_iter().map(decode).collect::<Result<Vec<_>, _>>().map_err(bad)?;
     let region = decoder.assemble(strips).map_err(bad)?;
     let mesh = with_scratch(&MESH_SCRATCH, |scratch| try_mesh_region(&region, border, scratch, go_on))?;
     Ok(BuiltRegion { key, region, mesh })
+}
+
+/// What is wrong where a file says that it is of another place: rows counted from the wrong side, files mixed up, or a
+/// tileset whose document was written for others. The file is drawn where it was found all the same.
+pub(super) fn contradiction(metadata: &AtlasMetadata, key: RegionKey, base: i32) -> Option<String> {
+    if metadata.key != key {
+        let flipped = row_from_south(key.tile) == metadata.key.tile.y() && metadata.key.tile.x() == key.tile.x();
+        let hint = if flipped { ": are its rows counted from the south (scheme \"tms\", or {-y})?" } else { "" };
+        return Some(format!("the file says that it is region {}, and was found as {key}{hint}", metadata.key));
+    }
+    let file_base = metadata.base;
+    (file_base != base)
+        .then(|| format!("the file says that its tileset's base is {file_base}, the tileset says {base}"))
 }
 
 fn bad(error: AtlasError) -> BuildError {

@@ -16,8 +16,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
 
-use super::build::{BuildError, build};
-use crate::atlas::EncodedAtlas;
+use super::build::{BuildError, build, contradiction};
+use crate::atlas::{AtlasMetadata, EncodedAtlas};
 use crate::geo::RegionKey;
 use crate::mesh::BorderPolicy;
 use crate::source::{AtlasSource, Source};
@@ -63,6 +63,8 @@ struct Shared {
     running: Mutex<FxHashMap<Ticket, Running>>,
     waker: Mutex<Option<Waker>>,
     logged: Mutex<FxHashSet<RegionKey>>,
+    /// Whether a file was found in the wrong place: if one was, all the others probably are too.
+    logged_contradiction: AtomicBool,
 }
 
 type Waker = Arc<dyn Fn() + Send + Sync>;
@@ -108,6 +110,7 @@ impl Loader {
             running: Mutex::default(),
             waker: Mutex::default(),
             logged: Mutex::default(),
+            logged_contradiction: AtomicBool::new(false),
         });
         Ok(Self { shared, events, runtime: Some(runtime), pool })
     }
@@ -175,7 +178,8 @@ impl Loader {
         lock(&self.shared.running).insert(ticket, Running::Build(Arc::clone(&stop)));
         self.pool.spawn_fifo(move || {
             let border = if shared.source.is_lowest(key) { BorderPolicy::Floored } else { BorderPolicy::Closed };
-            let outcome = match catch_unwind(AssertUnwindSafe(|| build(key, &atlas, border, &stop))) {
+            let see = |metadata: &AtlasMetadata| shared.check_identity(key, metadata);
+            let outcome = match catch_unwind(AssertUnwindSafe(|| build(key, &atlas, border, &stop, see))) {
                 Ok(Ok(built)) => Outcome::Built(Arc::new(built)),
                 Ok(Err(BuildError::Aborted)) => return,
                 Ok(Err(BuildError::Bad(error))) => {
@@ -226,6 +230,15 @@ impl Shared {
     fn panicked(&self, key: RegionKey, panic: &(dyn Any + Send)) -> Outcome {
         let what = format!("{}: the job of region {key} panicked: {}", self.source.name_of(key), panic_message(panic));
         Outcome::Failed(LoadError::Panicked { what })
+    }
+
+    /// Warns of the first file that says that it belongs elsewhere.
+    fn check_identity(&self, key: RegionKey, metadata: &AtlasMetadata) {
+        if let Some(what) = contradiction(metadata, key, self.source.tileset().base())
+            && !self.logged_contradiction.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!("{}: {what}", self.source.name_of(key));
+        }
     }
 
     /// Warns of a region's first failure only: retries would say the same again.

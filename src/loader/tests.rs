@@ -1,5 +1,5 @@
 use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::Duration;
 
 use super::*;
@@ -10,7 +10,7 @@ use crate::stream::{Command, Event, LoadError, Outcome, Ticket};
 use crate::voxel::{ColourDepth, Occupancy, Region};
 
 /// How long a test waits for what must happen.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 fn key(x: u32) -> RegionKey {
     RegionKey::new(TileCoord::new(17, x, 0).unwrap(), 0)
@@ -24,15 +24,21 @@ fn atlas() -> EncodedAtlas {
     EncodedAtlas::new(encode(&region, &metadata))
 }
 
-/// Column 0 panics before there is a future, column 1 within it, column 2 never ends and tells when it is dropped, the
-/// others are empty.
-struct Odd(SyncSender<()>);
+/// Column 0 panics before there is a future, column 1 within it, column 2 never ends and tells when it begins and when
+/// it is dropped, the others are empty.
+struct Odd(SyncSender<Seen>);
 
-struct TellDrop(SyncSender<()>);
+#[derive(Debug, PartialEq, Eq)]
+enum Seen {
+    Begun,
+    Dropped,
+}
+
+struct TellDrop(SyncSender<Seen>);
 
 impl Drop for TellDrop {
     fn drop(&mut self) {
-        let _ = self.0.send(());
+        let _ = self.0.send(Seen::Dropped);
     }
 }
 
@@ -43,6 +49,7 @@ impl AtlasSource for Odd {
             1 => Box::pin(async { panic!("in the future") }),
             2 => {
                 let tell = TellDrop(self.0.clone());
+                let _ = self.0.send(Seen::Begun);
                 Box::pin(async move {
                     std::future::pending::<()>().await;
                     drop(tell);
@@ -54,11 +61,11 @@ impl AtlasSource for Odd {
     }
 }
 
-fn loader(config: &LoaderConfig) -> (Loader, std::sync::mpsc::Receiver<()>) {
-    let (sender, dropped) = sync_channel(16);
+fn loader(config: &LoaderConfig) -> (Loader, Receiver<Seen>) {
+    let (sender, seen) = sync_channel(16);
     let tileset = Tileset::of_template("{z}/{x}/{y}.png").unwrap();
     let source = Source::custom("odd", tileset, Arc::new(Odd(sender))).unwrap();
-    (Loader::new(source, config).unwrap(), dropped)
+    (Loader::new(source, config).unwrap(), seen)
 }
 
 fn fetch(ticket: u64, x: u32) -> Command {
@@ -98,6 +105,21 @@ fn a_file_becomes_a_region_without_its_floor() {
 }
 
 #[test]
+fn files_in_the_wrong_place_are_noticed() {
+    let of = |key| AtlasMetadata { key, base: -32, voxel_size_m: 1.0, clipped: 0, credit: String::new() };
+    let key = |y: u32, layer| RegionKey::new(TileCoord::new(17, 9, y).unwrap(), layer);
+    let check = |file_key, base, expected: Option<&str>| {
+        let found = build::contradiction(&of(file_key), key(5, 0), base);
+        assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
+        assert!(found.unwrap_or_default().contains(expected.unwrap_or_default()));
+    };
+    check(key(5, 0), -32, None);
+    check(key(5, 0), 0, Some("base is -32, the tileset says 0"));
+    check(key(5, 1), -32, Some("says that it is region 17/9/5 layer 1, and was found as 17/9/5"));
+    check(key((1 << 17) - 6, 0), -32, Some("are its rows counted from the south"));
+}
+
+#[test]
 fn what_is_no_atlas_is_named() {
     let (loader, _) = loader(&LoaderConfig::default());
     loader.run(build(1, EncodedAtlas::new(*b"<html>")));
@@ -107,10 +129,12 @@ fn what_is_no_atlas_is_named() {
 
 #[test]
 fn an_abort_drops_the_fetch() {
-    let (loader, dropped) = loader(&LoaderConfig::default());
+    let (loader, seen) = loader(&LoaderConfig::default());
     loader.run(fetch(1, 2));
+    // One that has not begun is dropped too, but nobody could tell.
+    assert_eq!(seen.recv_timeout(PATIENCE), Ok(Seen::Begun));
     loader.run(Command::Abort { ticket: Ticket(1) });
-    dropped.recv_timeout(PATIENCE).unwrap();
+    assert_eq!(seen.recv_timeout(PATIENCE), Ok(Seen::Dropped));
     assert_eq!(loader.n_running(), 0);
     // Nobody minds an abort of what has ended or never was.
     loader.run(Command::Abort { ticket: Ticket(1) });
@@ -121,13 +145,21 @@ fn an_abort_drops_the_fetch() {
 
 #[test]
 fn a_drop_drops_all_fetches() {
-    let (loader, dropped) = loader(&LoaderConfig::default());
+    let (loader, seen) = loader(&LoaderConfig::default());
     for ticket in 0..8 {
         loader.run(fetch(ticket, 2));
     }
     drop(loader);
-    // Those that had begun tell; the channel closes with the source, which the last task lets go.
-    while dropped.recv_timeout(PATIENCE) != Err(std::sync::mpsc::RecvTimeoutError::Disconnected) {}
+    // As many are dropped as began, and the last of them lets the source go, which closes the channel.
+    let mut n_held = 0;
+    let end = loop {
+        match seen.recv_timeout(PATIENCE) {
+            Ok(Seen::Begun) => n_held += 1,
+            Ok(Seen::Dropped) => n_held -= 1,
+            Err(end) => break end,
+        }
+    };
+    assert_eq!((n_held, end), (0, RecvTimeoutError::Disconnected));
 }
 
 #[test]

@@ -178,11 +178,18 @@ impl Source {
 }
 
 impl AtlasSource for Source {
-    /// Asks nobody for a region that the tileset says is absent.
+    /// Asks nobody for a region that the tileset says is absent, and logs one that it lists and that is not there.
     fn fetch(&self, key: RegionKey) -> FetchFuture<'_> {
         match self.availability.presence(key) {
             Presence::Absent => Box::pin(async { Ok(None) }),
-            Presence::Present | Presence::Unknown => self.files.fetch(key),
+            Presence::Unknown => self.files.fetch(key),
+            Presence::Present => Box::pin(async move {
+                let fetched = self.files.fetch(key).await;
+                if matches!(fetched, Ok(None)) {
+                    tracing::warn!("{}: nothing is there, although {} lists it", self.name_of(key), self.name);
+                }
+                fetched
+            }),
         }
     }
 

@@ -3,6 +3,8 @@
 //! Real requests go to a server of this process that misbehaves on purpose. Its pauses are the fault itself; no test
 //! waits for a time to pass to see a result.
 
+#![expect(clippy::unwrap_used, reason = "a helper that cannot go on is a failed test")]
+
 mod server;
 
 use std::io::Write as _;

@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 
 /// How long a test waits for what must happen: never, unless something is broken.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What a path is answered with.
 #[derive(Clone)]
