@@ -12,7 +12,6 @@ pub struct OutputError {
     /// The file or folder.
     pub path: PathBuf,
     /// What the system says.
-    #[source]
     pub error: io::Error,
 }
 

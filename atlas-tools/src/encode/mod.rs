@@ -62,7 +62,7 @@ pub struct EncodeArgs {
     #[arg(long)]
     pub no_ground: bool,
     /// Who is to be credited; stands in tiles.json and in every file
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub attribution: String,
     /// Layers of the vector tiles to read
     #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "bldg")]

@@ -184,7 +184,6 @@ pub enum InputError {
         /// The file or folder.
         path: PathBuf,
         /// What the system says.
-        #[source]
         error: std::io::Error,
     },
     /// The input is neither a folder nor another known format.
@@ -210,7 +209,6 @@ pub enum InputError {
         /// The file.
         path: PathBuf,
         /// What is wrong.
-        #[source]
         error: MvtError,
     },
 }

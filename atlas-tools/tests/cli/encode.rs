@@ -193,6 +193,7 @@ fn wrong_usage_is_named() {
     std::fs::write(&file, b"x").unwrap();
     let check = |args: &[&str], expected: &str| {
         let (_, errors) = run(&[&["encode"], args].concat(), 2);
+        assert!(errors.matches("os error").count() <= 1, "a cause is named once: {errors}");
         assert!(errors.contains(expected), "{args:?}: {errors}\nexpected: {expected}");
     };
     let (input, empty, out, file) = (path(&input), path(&empty), path(&out), path(&file));
