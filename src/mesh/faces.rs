@@ -92,7 +92,7 @@ pub(super) struct FaceMasks {
 /// A slab with x and y swapped.
 #[derive(Debug, Clone)]
 struct Columns {
-    /// Word x of element w holds the voxels at x, from y = 64 w upwards.
+    /// Word x of element w holds the voxels at x, from y = 64 w upwards; all 256 are stale where `live` has no bit for any.
     words: [[u64; SIDE]; 4],
     /// Bit x of element w is set where word x is not zero.
     live: [Row; 4],
@@ -154,13 +154,8 @@ impl Columns {
     /// Takes up 64 rows, those from y = 64 w, and yields which of them are not empty.
     fn transpose(&mut self, w: usize, rows: &[Row; 64]) -> u64 {
         let union = rows.iter().fold(ROW_EMPTY, |union, row| or(&union, row));
-        let was_empty = is_empty(&self.live[w]);
         self.live[w] = union;
         if is_empty(&union) {
-            // Mostly air above air of the last region.
-            if !was_empty {
-                self.words[w].fill(0);
-            }
             return 0;
         }
         let common = rows.iter().fold(ROW_FULL, |common, row| and(&common, row));
@@ -252,7 +247,7 @@ pub(super) fn is_empty(row: &Row) -> bool {
 
 /// Calls `each` with the index of every set bit, ascending.
 #[inline]
-pub(super) fn for_each_bit(row: &Row, mut each: impl FnMut(usize)) {
+fn for_each_bit(row: &Row, mut each: impl FnMut(usize)) {
     for (word_idx, &word) in row.iter().enumerate() {
         let mut word = word;
         while word != 0 {
