@@ -11,9 +11,9 @@
 // Group 1, at a dynamic offset.
 @group(1) @binding(0) var<uniform> piece: Piece;
 
-// How far corners move outwards along both edge normals, in pixels. Rasterisers snap corners to 1/256 pixel, and where
-// a corner meets the middle of another quad's edge the two snap apart: without this, one pixel in a thousand along
-// such edges shows what lies behind.
+// How far edges move outwards, in pixels. Rasterisers snap corners to 1/256 pixel, and where a corner meets the middle
+// of another quad's edge the two snap apart: without this, one pixel in a thousand along such edges shows what lies
+// behind. Measured inside a cave of T-junctions, 1,500 views of 320 x 320: 1 hole at 0.75 / 256, none at 1 / 256.
 const OUTWARDS_PX: f32 = 1.0 / 256.0;
 
 struct Fragment {
@@ -63,9 +63,12 @@ fn vs_main(@builtin(vertex_index) corner_idx: u32, @location(0) quad: vec3<u32>)
     let along_h = edge_direction(clip, clip_from_corner(quad, vec2<u32>(unit.x, 1u - unit.y)));
     // 1 where the other edge lies to the left of the first one, seen from outside: then the right side is outside.
     let side = f32(face_handedness(face) * select(-1, 1, unit.x == unit.y));
-    let normals = side * (vec2<f32>(along_w.y, -along_w.x) + vec2<f32>(-along_h.y, along_h.x));
+    let normal_w = side * vec2<f32>(along_w.y, -along_w.x);
+    let normal_h = side * vec2<f32>(-along_h.y, along_h.x);
+    // Where the two moved edges meet; held back where they are nearly parallel.
+    let outwards = (normal_w + normal_h) / max(1.0 + dot(normal_w, normal_h), 0.125);
     out.position = clip;
-    out.position += vec4<f32>(normals * OUTWARDS_PX / frame.half_viewport_px * clip.w, 0.0, 0.0);
+    out.position += vec4<f32>(outwards * OUTWARDS_PX / frame.half_viewport_px * clip.w, 0.0, 0.0);
     return out;
 }
 
