@@ -1,6 +1,8 @@
 //! Goal: the `voxatlas` program keeps its word: pictures, messages and exit codes.
 //! Method: the built program is run on the demo city, whole and damaged, without a window.
 
+#![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
+
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 

@@ -4,7 +4,14 @@ use super::canvas::{Canvas, Ink};
 use super::chance::{hash, pick, unit};
 use super::green;
 use super::ground::GROUND;
-use super::palette::*;
+use super::palette::{
+    BEACON, BRICK, BRICK_TRIM, CLAY, CLAY_TRIM, CONCRETE, CONCRETE_TRIM, GLASS_A, GLASS_A_DARK, GLASS_A_MULLION, GLASS_B,
+    GLASS_B_DARK, GLASS_B_MULLION, GLASS_C, GLASS_C_DARK, GLASS_C_MULLION, GLASS_D, GLASS_D_DARK, GLASS_D_MULLION, GRASS,
+    OCHRE, OCHRE_TRIM, PLANT, PLANT_DARK, PLASTER, PLASTER_TRIM, ROOF_DARK, ROOF_DECK, ROOF_GREEN, ROOF_GREY, ROOF_PALE,
+    SAGE, SAGE_TRIM, SAND_TRIM, SAND_WALL, SHOP, SHOP_WARM, SLATE_TRIM, SLATE_WALL, SOLAR, STEEL, STONE, STONE_TRIM,
+    TILE_BROWN, TILE_BROWN_DARK, TILE_RED, TILE_RED_DARK, TILE_SLATE, TILE_SLATE_DARK, TOWER_SHADE, TOWER_WHITE, WINDOW,
+    WINDOW_LIGHT, WINDOW_WARM,
+};
 use super::plan::{self, CITY_VOXELS, Land};
 
 /// A rectangle of ground: x from, x to, z from, z to; the ends do not belong to it.

@@ -40,8 +40,8 @@ fn shaft_radius(y: i32) -> f64 {
             let flare = 12.0 * libm::exp(-f64::from(y) / 16.0);
             7.4 - 3.0 * f64::from(y) / f64::from(SHAFT_TOP) + flare
         }
-        ..272 => 2.6,
-        ..292 => 1.6,
+        SHAFT_TOP..272 => 2.6,
+        272..292 => 1.6,
         _ => 0.7,
     }
 }
