@@ -37,17 +37,37 @@ fn chunks(file: &[u8]) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-/// Gives every chunk of a PNG the CRC of its bytes, so that mutations get past them.
+/// Gives every chunk of a PNG the CRC of its bytes, and vxMD that of the IDATs' CRCs, so that mutations get past both.
 pub fn repair_crcs(file: &mut [u8]) {
-    for chunk in chunks(file) {
-        let (body, crc) = file[chunk.start + 4..chunk.end].split_at_mut(chunk.len() - 8);
-        crc.copy_from_slice(&crc32fast::hash(body).to_be_bytes());
+    let mut pixel_crc = crc32fast::Hasher::new();
+    // vxMD stands before the IDATs that it is bound to, so they come first.
+    let (idats, others): (Vec<_>, Vec<_>) = chunks(file).into_iter().partition(|chunk| name(file, chunk) == b"IDAT");
+    for chunk in idats {
+        pixel_crc.update(&repair_crc(file, &chunk));
     }
+    let pixel_crc = pixel_crc.finalize().to_be_bytes();
+    for chunk in others {
+        if name(file, &chunk) == b"vxMD" && chunk.len() > 17 {
+            file[chunk.start + 9..chunk.start + 13].copy_from_slice(&pixel_crc);
+        }
+        repair_crc(file, &chunk);
+    }
+}
+
+fn repair_crc(file: &mut [u8], chunk: &std::ops::Range<usize>) -> [u8; 4] {
+    let (body, crc) = file[chunk.start + 4..chunk.end].split_at_mut(chunk.len() - 8);
+    let sound = crc32fast::hash(body).to_be_bytes();
+    crc.copy_from_slice(&sound);
+    sound
+}
+
+fn name<'f>(file: &'f [u8], chunk: &std::ops::Range<usize>) -> &'f [u8] {
+    &file[chunk.start + 4..chunk.start + 8]
 }
 
 /// The same file without the chunk that tells of strips: it is decoded the plain way.
 pub fn without_metadata(file: &[u8]) -> Vec<u8> {
-    let kept = chunks(file).into_iter().filter(|chunk| &file[chunk.start + 4..chunk.start + 8] != b"vxMD");
+    let kept = chunks(file).into_iter().filter(|chunk| name(file, chunk) != b"vxMD");
     kept.fold(file[..8.min(file.len())].to_vec(), |mut kept, chunk| {
         kept.extend_from_slice(&file[chunk]);
         kept

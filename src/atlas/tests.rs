@@ -356,6 +356,29 @@ fn webp_is_decoded_like_png() {
 }
 
 #[test]
+fn webp_of_the_reference_encoder() {
+    let files: [&[u8]; 2] = [
+        include_bytes!("../../tests/fixtures/lossy_alpha.webp"),
+        include_bytes!("../../tests/fixtures/near_lossless.webp"),
+    ];
+    for file in files {
+        let region = decode_bytes(file.to_vec()).unwrap();
+        assert_eq!(region.occupancy.count(), 64 * 64 * 64);
+        for [x, y, z] in (0..64u32).flat_map(|i| [[i, i * 7 % 64, i * 11 % 64], [i * 5 % 64, 63 - i, i]]) {
+            assert!(region.occupancy.get(x, y, z));
+            let [u, v] = texel_from_voxel(x, y, z);
+            // Where the two colours meet, lossy compression blends them.
+            if (250..262).contains(&v) || u > 500 {
+                continue;
+            }
+            let expected: Colour = if v < 256 { [180, 120, 60] } else { [40, 90, 200] };
+            let found = region.colours.get(x, y, z);
+            assert!(found.iter().zip(expected).all(|(&a, b)| a.abs_diff(b) <= 8), "({x}, {y}, {z}): {found:?}");
+        }
+    }
+}
+
+#[test]
 fn webp_without_alpha_is_solid() {
     let rgb: Vec<u8> = (0..N * N).flat_map(|i| [0, 1, 2].map(|channel| sample(i % N, i / N, channel))).collect();
     let mut file = Vec::new();
