@@ -52,12 +52,12 @@ pub struct TilesetGrid<'a, F> {
 /// The lists are the reference system's priorities: visible 3 (full), prebuild 2 (full), prefetch 1 (image).
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Interest {
-    /// In the picture: at most [`SLOTS_PER_ZOOM`](crate::limits::SLOTS_PER_ZOOM).
+    /// In the picture: at most [`SLOTS_PER_ZOOM`].
     pub visible: Vec<RegionKey>,
-    /// The nearest others, in the frustum or not, built ahead of need: at most [`PREBUILD`](crate::limits::PREBUILD).
+    /// The nearest others, in the frustum or not, built ahead of need: at most [`PREBUILD`].
     pub prebuild: Vec<RegionKey>,
     /// The nearest after those, whose files are fetched ahead of need: at most
-    /// [`PREFETCH`](crate::limits::PREFETCH).
+    /// [`PREFETCH`].
     pub prefetch: Vec<RegionKey>,
     /// How far the picture is whole, in z17 voxels along the ground: nothing nearer lacks a slot. The fog has to close
     /// here. At most the view's draw distance.

@@ -11,7 +11,7 @@ pub(super) fn hash(seed: u32, x: i32, z: i32) -> u32 {
 
 /// A number of 0..n.
 pub(super) fn pick(seed: u32, x: i32, z: i32, n: u32) -> u32 {
-    (u64::from(hash(seed, x, z)) * u64::from(n) >> 32) as u32
+    ((u64::from(hash(seed, x, z)) * u64::from(n)) >> 32) as u32
 }
 
 /// A number of 0.0..1.0.

@@ -77,12 +77,10 @@ impl Hud<'_> {
         let (lon, lat, height_m) = self.place;
         let RegionCounts { drawn, empty, loading, failed } = self.regions;
         let pace = self.frames_per_second.map_or_else(|| "at rest".to_owned(), |fps| format!("{fps:.0} fps"));
-        let mut regions = format!("{drawn} drawn");
-        for (count, state) in [(empty, "empty"), (loading, "loading"), (failed, "failed")] {
-            if count > 0 {
-                regions += &format!(", {count} {state}");
-            }
-        }
+        let mut regions = vec![format!("{drawn} drawn")];
+        let others = [(empty, "empty"), (loading, "loading"), (failed, "failed")];
+        regions.extend(others.into_iter().filter(|&(n, _)| n > 0).map(|(n, state)| format!("{n} {state}")));
+        let regions = regions.join(", ");
         format!("{pace}   {}   {regions}   {lon:.5}, {lat:.5}   {height_m:.0} m   F1 keys", self.mode)
     }
 

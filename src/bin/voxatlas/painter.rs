@@ -82,6 +82,7 @@ impl Overlay {
     }
 
     /// Lays out and paints one frame of interface over `target`.
+    #[expect(clippy::iter_over_hash_type, reason = "textures are changed and freed each on its own, in any order")]
     pub(crate) fn paint(
         &mut self,
         gpu: &Gpu,
