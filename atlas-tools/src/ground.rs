@@ -23,7 +23,7 @@ const WIDE_RADIUS: i32 = 8;
 /// The space round a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Space {
-    /// Voxels to the nearest building, rounded down; what is farther than [`OPEN_RADIUS`] is cut to it.
+    /// Voxels to the nearest building, rounded down; what is farther than the disc of open land reaches is cut to its radius.
     pub wall_voxels: u32,
     /// A gap of 16 voxels or more.
     pub is_wide: bool,
