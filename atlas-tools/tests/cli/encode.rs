@@ -3,11 +3,13 @@
 use std::path::Path;
 
 use crate::common::mvt_writer::{TestFeature, tile};
-use crate::common::{X, Y, put_city, put_tile, real_data, run, tree};
+use crate::common::{X, Y, put_city, put_tile, run, tree};
+use crate::real_data::real_data;
 use serde_json::Value;
 use voxatlas::atlas::{Availability, Decoder, EncodedAtlas, Presence, Tileset, decode};
 use voxatlas::geo::{RegionKey, TileCoord};
-use voxatlas::voxel::Region;
+use voxatlas::mesh::{BorderPolicy, Scratch, mesh_region};
+use voxatlas::voxel::{Occupancy, Region};
 
 fn path(dir: &Path) -> &str {
     dir.to_str().expect("test folders are UTF-8")
@@ -219,7 +221,7 @@ fn wrong_usage_is_named() {
 
 #[test]
 fn tokyo_tower_is_whole() {
-    let Some(data) = real_data("tokyo_tower_is_whole") else { return };
+    let Some(data) = real_data("atlas-tools: encode::tokyo_tower_is_whole") else { return };
     let dir = tempfile::tempdir().unwrap();
     let out = dir.path().join("out");
     let input = data.join("tokyo_plateau_mvt");
@@ -242,7 +244,7 @@ fn tokyo_tower_is_whole() {
 
 #[test]
 fn tokyo_tiles_do_not_depend_on_each_other() {
-    let Some(data) = real_data("tokyo_tiles_do_not_depend_on_each_other") else { return };
+    let Some(data) = real_data("atlas-tools: encode::tokyo_tiles_do_not_depend_on_each_other") else { return };
     let dir = tempfile::tempdir().unwrap();
     let input = data.join("tokyo_plateau_mvt");
     let encode = |name: &str, tiles: &str| {
@@ -256,5 +258,49 @@ fn tokyo_tiles_do_not_depend_on_each_other() {
     for name in corner {
         let alone = encode(&name.replace('/', "-"), name);
         assert!(alone[&format!("{name}.png")] == together[&format!("{name}.png")], "{name}");
+    }
+}
+
+/// Every exposed face of a closed region, counted the plain way.
+fn n_exposed_faces(occupancy: &Occupancy) -> u64 {
+    let is_air = |[x, y, z]: [i32; 3]| {
+        [x, y, z].iter().any(|at| !(0..256).contains(at)) || !occupancy.get(x as u32, y as u32, z as u32)
+    };
+    let mut n_faces = 0;
+    for (row_idx, row) in occupancy.rows().iter().enumerate() {
+        let (y, z) = (row_idx as i32 % 256, row_idx as i32 / 256);
+        for x in (0..256).filter(|&x| row[x as usize / 64] >> (x % 64) & 1 == 1) {
+            let beside = [[x - 1, y, z], [x + 1, y, z], [x, y - 1, z], [x, y + 1, z], [x, y, z - 1], [x, y, z + 1]];
+            n_faces += beside.into_iter().filter(|&neighbour| is_air(neighbour)).count() as u64;
+        }
+    }
+    n_faces
+}
+
+#[test]
+fn tokyo_regions_are_meshed_whole_and_within_the_gpu_budget() {
+    let Some(data) = real_data("atlas-tools: encode::tokyo_regions_are_meshed_whole_and_within_the_gpu_budget") else {
+        return;
+    };
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("out");
+    let input = data.join("tokyo_plateau_mvt");
+    // The densest tile, the tower's two layers are in it, and quieter ones to the west.
+    let tiles = ["17/116415/51623", "17/116416/51622", "17/116380/51621"];
+    run(&["encode", path(&input), "--out", path(&out), "--tiles", &tiles.join(","), "--quiet"], 0);
+    let names = tiles.iter().map(|tile| format!("{tile}.png")).chain(["17/116415/51623.l1.png".to_owned()]);
+    let mut scratch = Scratch::new();
+    for name in names {
+        let region = region(&out, &name);
+        let mesh = mesh_region(&region, BorderPolicy::Closed, &mut scratch);
+        let covered: u64 = mesh.quads.iter().map(|quad| u64::from(quad.width() * quad.height())).sum();
+        assert_eq!(covered, n_exposed_faces(&region.occupancy), "{name}");
+        for &quad in mesh.quads.iter().step_by(17) {
+            let (i, j) = (quad.width() - 1, quad.height() - 1);
+            let [x, y, z] = quad.voxel(i, j);
+            assert!(region.occupancy.get(x, y, z), "{name}");
+            assert_eq!(mesh.face_colours.of_cell(quad, i, j), region.colours.get(x, y, z), "{name}");
+        }
+        assert!(mesh.gpu_bytes() <= 2 << 20, "{name}: {} bytes", mesh.gpu_bytes());
     }
 }

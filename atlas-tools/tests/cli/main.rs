@@ -1,6 +1,8 @@
 //! The program as a user meets it: every test runs the built binary.
 
 mod common;
+#[path = "../../../tests/common/real_data.rs"]
+mod real_data;
 
 mod check;
 mod encode;

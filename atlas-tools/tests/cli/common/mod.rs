@@ -76,13 +76,3 @@ pub(crate) fn tree(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     below(dir, "", &mut files);
     files
 }
-
-/// The folder of the real data, or nothing where the tests run without it.
-pub(crate) fn real_data(test: &str) -> Option<PathBuf> {
-    let Some(dir) = std::env::var_os("VOXATLAS_DATA").map(PathBuf::from) else {
-        eprintln!("SKIPPED (needs VOXATLAS_DATA): {test}");
-        return None;
-    };
-    assert!(dir.is_dir(), "VOXATLAS_DATA is {}: no folder", dir.display());
-    Some(dir)
-}
