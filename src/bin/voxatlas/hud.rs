@@ -16,7 +16,7 @@ pub(crate) struct Hud<'a> {
     pub(crate) place: (f64, f64, f64),
     /// Who is to be credited.
     pub(crate) attribution: &'a str,
-    /// What failed, a line each, the newest first.
+    /// What failed, a line each.
     pub(crate) failures: &'a [String],
     /// Whether the keys are shown.
     pub(crate) help: bool,
