@@ -81,7 +81,8 @@ impl Overlay {
         let _ = self.state.on_window_event(window, event);
     }
 
-    /// Lays out and paints one frame of interface over `target`.
+    /// Lays out and paints one frame of interface over `target`. Whether the next frame would differ: what is shown for
+    /// the first time is only measured then, and finds its place in the frame after.
     #[expect(clippy::iter_over_hash_type, reason = "textures are changed and freed each on its own, in any order")]
     pub(crate) fn paint(
         &mut self,
@@ -91,9 +92,10 @@ impl Overlay {
         size_px: (u32, u32),
         window: &Window,
         interface: impl FnMut(&mut egui::Ui),
-    ) {
+    ) -> bool {
         let output = self.context.run_ui(self.state.take_egui_input(window), interface);
         self.state.handle_platform_output(window, output.platform_output);
+        let is_moving = output.viewport_output.values().any(|viewport| viewport.repaint_delay.is_zero());
         let triangles = self.context.tessellate(output.shapes, output.pixels_per_point);
         let screen =
             ScreenDescriptor { size_in_pixels: [size_px.0, size_px.1], pixels_per_point: output.pixels_per_point };
@@ -122,5 +124,6 @@ impl Overlay {
         for id in textures.free.drain() {
             self.renderer.free_texture(&id);
         }
+        is_moving
     }
 }

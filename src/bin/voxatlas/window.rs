@@ -305,12 +305,12 @@ impl Running {
         let target_view = target.texture.create_view(&wgpu::TextureViewDescriptor::default());
         let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         self.session.draw(&mut encoder, &target_view, &view, FrameStyle::Lit);
-        self.paint_hud(&mut encoder, &target_view);
+        let hud_is_moving = self.paint_hud(&mut encoder, &target_view);
         self.gpu.queue.submit([encoder.finish()]);
         self.window.pre_present_notify();
         self.gpu.queue.present(target);
 
-        if self.needs_next_frame() {
+        if hud_is_moving || self.needs_next_frame() {
             self.window.request_redraw();
         }
         Ok(())
@@ -321,7 +321,8 @@ impl Running {
         View { pose: self.pose, fov_y_rad: FOV_Y_RAD, width_px, height_px, draw_distance_voxels: DRAW_DISTANCE_VOXELS }
     }
 
-    fn paint_hud(&mut self, encoder: &mut wgpu::CommandEncoder, target: &wgpu::TextureView) {
+    /// Paints the words over the picture; whether they still move.
+    fn paint_hud(&mut self, encoder: &mut wgpu::CommandEncoder, target: &wgpu::TextureView) -> bool {
         let progress = self.session.progress();
         let failures: Vec<String> = self.session.failures().iter().map(ToString::to_string).collect();
         let here = ViewSpec::of(&self.pose);
@@ -343,7 +344,7 @@ impl Running {
             help: self.help,
         };
         let size_px = self.surface.size_px();
-        self.overlay.paint(&self.gpu, encoder, target, size_px, &self.window, |ui| hud.show(ui.ctx()));
+        self.overlay.paint(&self.gpu, encoder, target, size_px, &self.window, |ui| hud.show(ui.ctx()))
     }
 
     fn frames_per_second(&self) -> Option<f32> {
