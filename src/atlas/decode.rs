@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::atlas::band::{BandFormat, StripVoxels, strip_from_band};
-use crate::atlas::block::BlockBits;
 use crate::atlas::chunks::SIGNATURE;
 use crate::atlas::metadata::AtlasMetadata;
 use crate::atlas::plain;
 use crate::atlas::png_file::PngFile;
-use crate::atlas::strips::Inflater;
+use crate::atlas::strips::Scratch;
 use crate::atlas::{AtlasError, EncodedAtlas};
 use crate::limits::{ATLAS_FILE_BYTES_MAX, N_STRIPS};
 use crate::voxel::{ColourDepth, Colours, Occupancy, Region};
@@ -63,15 +62,6 @@ pub struct Decoder<'a> {
 enum Kind<'a> {
     Png(Box<PngFile<'a>>),
     Webp(&'a [u8]),
-}
-
-/// Buffers of one thread, reused from step to step and from file to file: about 2 MiB.
-pub struct Scratch {
-    pub(crate) inflater: Inflater,
-    pub(crate) input: Vec<u8>,
-    pub(crate) band: Vec<u8>,
-    /// Always one a block of a strip.
-    pub(crate) masks: Vec<BlockBits>,
 }
 
 /// What one step yields.
@@ -247,25 +237,6 @@ impl Strip {
     /// Whether the file turned out not to be in strips.
     pub(crate) fn is_irregular(&self) -> bool {
         matches!(self.0, Step::Irregular)
-    }
-}
-
-impl Scratch {
-    /// Empty buffers.
-    pub fn new() -> Self {
-        Self { inflater: Inflater::new(), input: Vec::new(), band: Vec::new(), masks: vec![[0; 64]; 64] }
-    }
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl std::fmt::Debug for Scratch {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Scratch").field("band_bytes", &self.band.capacity()).finish_non_exhaustive()
     }
 }
 

@@ -9,8 +9,9 @@ use crate::atlas::AtlasError;
 use crate::atlas::band::BandFormat;
 use crate::atlas::block::block_from_rows;
 use crate::atlas::chunks::{Chunk, Chunks, ColourType, Header};
-use crate::atlas::decode::{Decoder, ImageKind, Scratch};
+use crate::atlas::decode::{Decoder, ImageKind};
 use crate::atlas::metadata::{AtlasMetadata, METADATA, MetadataChunk, OCCUPANCY, OccupancyChunk, crc_of_crcs};
+use crate::atlas::strips::Scratch;
 use crate::limits::{BRICK_VOLUME, STRIP_ROWS};
 use crate::voxel::{BrickColours, ColourDepth, Region};
 

@@ -36,7 +36,7 @@ mod tests;
 
 pub use availability::{Availability, AvailabilityError, Presence, TileBitmap};
 pub use chunks::ColourType;
-pub use decode::{Decoder, ImageKind, Scratch, Strip, decode};
+pub use decode::{Decoder, ImageKind, Strip, decode};
 pub use encode::{EncodeOptions, encode, encode_with};
 pub use encoded::EncodedAtlas;
 pub use error::AtlasError;
@@ -46,6 +46,7 @@ pub use morton::{
     morton_from_texel, morton_from_voxel, texel_from_morton, texel_from_voxel, voxel_from_morton, voxel_from_texel,
 };
 pub use rgba::{ATLAS_ROW_BYTES, occupancy_from_rgba};
+pub use strips::Scratch;
 pub use template::{Scheme, TemplateError, check_template, expand_template, row_from_south};
 pub use tileset::{
     AvailabilityObject, BASE_DEFAULT, BASE_REFERENCE, LayerObject, Tileset, TilesetError, VoxatlasObject,

@@ -20,8 +20,8 @@
 
 use crate::atlas::AtlasError;
 use crate::atlas::band::{BandFormat, StripVoxels, strip_from_band};
+use crate::atlas::block::BlockBits;
 use crate::atlas::chunks::Chunk;
-use crate::atlas::decode::Scratch;
 use crate::atlas::metadata::{MetadataChunk, crc_of_crcs};
 use crate::limits::{N_STRIPS, STRIP_ROWS};
 
@@ -40,6 +40,34 @@ const SPARE_BYTES: usize = 16;
 /// The end of the stream after the last strip: an empty final block and the Adler-32 of the image.
 const TRAILER: [u8; 2] = [0x03, 0x00];
 const TRAILER_BYTES: usize = TRAILER.len() + 4;
+
+/// Buffers of one thread, reused from step to step and from file to file: about 2 MiB.
+pub struct Scratch {
+    pub(crate) inflater: Inflater,
+    pub(crate) input: Vec<u8>,
+    pub(crate) band: Vec<u8>,
+    /// Always one a block of a strip.
+    pub(crate) masks: Vec<BlockBits>,
+}
+
+impl Scratch {
+    /// Empty buffers.
+    pub fn new() -> Self {
+        Self { inflater: Inflater::new(), input: Vec::new(), band: Vec::new(), masks: vec![[0; 64]; 64] }
+    }
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl std::fmt::Debug for Scratch {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scratch").field("band_bytes", &self.band.capacity()).finish_non_exhaustive()
+    }
+}
 
 /// The 64 IDATs of a file in strips.
 #[derive(Debug)]
