@@ -19,7 +19,7 @@
 //! | none | the core |
 //! | `net` | `source`, `loader`: directory, HTTP and embedded tilesets; tokio and rayon run the scene's commands |
 //! | `gpu` | `gpu`: the wgpu renderer |
-//! | `net` + `gpu` | `render`: the headless picture |
+//! | `net` + `gpu` | `render`: a source streamed into a renderer, for a window or for a picture without one |
 //! | `viewer` (default) | all of them and the `voxatlas` program |
 
 pub mod limits;
