@@ -7,6 +7,7 @@
 //! ```
 
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -46,6 +47,8 @@ impl Session {
         let scene = Scene::new(SceneConfig {
             base: source.tileset().base(),
             builds: loader_config.cpu_threads,
+            // Viewers that one outage struck must not all come back at one moment.
+            seed: RandomState::new().hash_one(()),
             ..SceneConfig::default()
         });
         Ok(Self {
