@@ -72,7 +72,7 @@ pub fn render(
     Ok(Rendered {
         picture,
         progress: session.progress(),
-        failures: session.failures(),
+        failures: session.failures_in_view(),
         memory: session.memory(),
         gpu_time: stats.gpu_time,
     })

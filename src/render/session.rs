@@ -188,6 +188,14 @@ impl Session {
         failures
     }
 
+    /// Those of the [`failures`](Self::failures) that the last view shows. Regions fetched ahead may or may not have failed
+    /// by the time a picture is whole.
+    pub fn failures_in_view(&self) -> Vec<Failure> {
+        let mut failures = self.failures();
+        failures.retain(|failure| self.interest.visible.contains(&failure.key));
+        failures
+    }
+
     /// Tries all failed regions again.
     pub fn retry_failed(&mut self) -> usize {
         self.scene.retry_failed()
