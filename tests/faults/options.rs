@@ -117,6 +117,11 @@ fn a_proxy_is_asked_for_every_server() {
     http.proxy = Some(proxy.url("/").parse().unwrap());
     let source = Source::open_blocking("http://city.example/{z}/{x}/{y}.png", &with(http)).unwrap();
     assert!(is_found(&source, 0) && heard_secrets(&proxy, place));
+
+    let mut gone = proxy;
+    gone.kill();
+    let error = fetch(&source, 0).unwrap_err().to_string();
+    assert!(error.contains(place) && error.contains("through the proxy") && error.contains(&gone.url("/")), "{error}");
 }
 
 #[test]

@@ -1,10 +1,12 @@
 //! What was typed, and what it means.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand};
 use voxatlas::view::ViewSpec;
+
+use crate::args_net::NetArgs;
+use crate::cache::CacheCommand;
 
 /// Stream voxel cities: fly over a tileset, or make a picture of it.
 #[derive(Debug, Parser)]
@@ -30,6 +32,8 @@ pub(crate) enum Command {
     View(ViewArgs),
     /// Make a picture without a window.
     Render(RenderArgs),
+    /// Look at what is kept on disk of web servers' answers, or remove it.
+    Cache(CacheCommand),
 }
 
 /// What every command that opens a tileset takes.
@@ -43,26 +47,23 @@ pub(crate) struct SourceArgs {
     /// north and pitch (negative looks down) in degrees
     #[arg(long, value_name = "LON,LAT,HEIGHT_M,BEARING_DEG,PITCH_DEG", allow_hyphen_values = true)]
     pub(crate) view: Option<ViewSpec>,
-    /// Seconds that a request may take to its first byte, or without progress
-    #[arg(long, value_name = "SECONDS", default_value = "8", value_parser = parse_timeout)]
-    pub(crate) timeout: Duration,
+    #[command(flatten)]
+    pub(crate) net: NetArgs,
 }
 
 /// Arguments of `voxatlas view`.
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
     /// The window's size in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     pub(crate) size: (u32, u32),
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// Arguments of `voxatlas render`.
 #[derive(Debug, Args)]
 pub(crate) struct RenderArgs {
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
     /// The picture's size in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     pub(crate) size: (u32, u32),
@@ -75,6 +76,8 @@ pub(crate) struct RenderArgs {
     /// Say nothing but errors
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) source: SourceArgs,
 }
 
 /// The largest picture edge, in pixels: what every adapter's default limits allow.
@@ -85,14 +88,6 @@ fn parse_size(text: &str) -> Result<(u32, u32), String> {
     text.split_once(['x', 'X'])
         .and_then(|(width, height)| Some((parse(width)?, parse(height)?)))
         .ok_or_else(|| format!("expected WxH in pixels, each 1 to {SIZE_PX_MAX}, such as 1280x720"))
-}
-
-fn parse_timeout(text: &str) -> Result<Duration, String> {
-    text.parse()
-        .ok()
-        .filter(|secs| (0.001..=3600.0).contains(secs))
-        .map(Duration::from_secs_f64)
-        .ok_or_else(|| "expected seconds above 0 and up to 3600, such as 8".to_owned())
 }
 
 #[cfg(test)]

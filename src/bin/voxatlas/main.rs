@@ -3,6 +3,8 @@
 //! Exit codes: 0 done, 1 done but regions failed, 2 usage or fatal.
 
 mod args;
+mod args_net;
+mod cache;
 mod hud;
 mod input;
 mod open;
@@ -22,6 +24,7 @@ fn main() -> ExitCode {
     let outcome = match cli.into_command() {
         Command::View(args) => window::run(&args),
         Command::Render(args) => picture::run(&args),
+        Command::Cache(command) => cache::run(&command),
     };
     outcome.unwrap_or_else(|error| {
         eprintln!("error: {error:#}");

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result};
 use voxatlas::geo::{LonLat, mercator};
 use voxatlas::limits::{INTEREST_TILES, REGION_VOXELS};
-use voxatlas::source::{Source, SourceConfig};
+use voxatlas::source::Source;
 use voxatlas::view::ViewSpec;
 
 use crate::args::SourceArgs;
@@ -29,7 +29,7 @@ const FIRST_PITCH_DEG: f64 = -30.0;
 /// Opens what was typed, or the demo city.
 pub(crate) fn source(args: &SourceArgs) -> Result<Source> {
     let text = args.source.as_deref().unwrap_or(DEMO);
-    Ok(Source::open_blocking(text, &SourceConfig::with_timeout(args.timeout))?)
+    Ok(Source::open_blocking(text, &args.net.config()?)?)
 }
 
 /// The view that was typed, or one of the middle of the tileset from the south-east.

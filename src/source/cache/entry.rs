@@ -149,12 +149,16 @@ pub(super) fn prefix(head: &Head, body: &[u8]) -> Option<Vec<u8>> {
 }
 
 impl Stored {
-    /// Opens a file; `None` where there is none. The error says what is wrong with it.
+    /// Opens a file; `None` where there is none to be had. The error says what is wrong with it.
     pub(super) fn open(path: &Path) -> Result<Option<Self>, String> {
         let mut file = match File::open(path) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(format!("{}: {error}", path.display())),
+            Err(error) => {
+                if error.kind() != io::ErrorKind::NotFound {
+                    tracing::debug!("{}: {error}", path.display());
+                }
+                return Ok(None);
+            }
         };
         match Self::read_head(&mut file) {
             Ok((head, body_bytes, body_crc)) => Ok(Some(Self { head, file, body_bytes, body_crc })),

@@ -237,7 +237,12 @@ impl HttpClient {
             }
             // The URL cannot be asked for.
             Ok(Err(error)) if error.is_builder() => Err(request.permanent(&root_cause(&error))),
-            Ok(Err(error)) => Err(request.transient(&root_cause(&error), None)),
+            Ok(Err(error)) => {
+                let way = self.config.http.proxy.as_ref();
+                let way =
+                    way.map(|proxy| format!(" on the way through the proxy {}", shown(proxy))).unwrap_or_default();
+                Err(request.transient(&format!("{}{way}", root_cause(&error)), None))
+            }
             Ok(Ok(response)) => Ok(response),
         }
     }
