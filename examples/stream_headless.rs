@@ -77,7 +77,7 @@ fn report(event: &Event) {
     match &event.outcome {
         Outcome::Fetched(atlas) => println!("got    {}: {} bytes", event.key, atlas.bytes().len()),
         Outcome::Empty => println!("empty  {}", event.key),
-        Outcome::Built(built) => println!("built  {}: {} voxels", event.key, built.region.occupancy.count()),
+        Outcome::Built(built) => println!("built  {}: {} quads", event.key, built.mesh.quads.len()),
         Outcome::Failed(error) => println!("failed {}: {error}", event.key),
     }
 }

@@ -391,7 +391,8 @@ mod tests {
                 quad
             })
             .collect();
-        RegionMesh { quads, face_colours: FaceColours::Indexed { palette: vec![[0; 3]; 256], entries } }
+        let face_colours = FaceColours::Indexed { palette: vec![[0; 3]; 256], entries };
+        RegionMesh { quads, face_colours, octant_ends: None }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use rayon::prelude::*;
 use crate::atlas::row_from_south;
 use crate::atlas::{self, AtlasError, AtlasMetadata, Decoder, EncodedAtlas};
 use crate::geo::RegionKey;
+use crate::limits::ZOOM_FULL;
 use crate::mesh::{self, BorderPolicy, try_mesh_region};
 use crate::stream::BuiltRegion;
 
@@ -27,6 +28,7 @@ pub(super) fn build(
     key: RegionKey,
     file: &EncodedAtlas,
     border: BorderPolicy<'_>,
+    keep_coarse_voxels: bool,
     stop: &Arc<AtomicBool>,
     metadata_seen: impl FnOnce(&AtlasMetadata),
 ) -> Result<BuiltRegion, BuildError> {
@@ -40,7 +42,8 @@ pub(super) fn build(
     let strips = (0..decoder.n_steps()).into_par_iter().map(decode).collect::<Result<Vec<_>, _>>().map_err(bad)?;
     let region = decoder.assemble(strips).map_err(bad)?;
     let mesh = with_scratch(&MESH_SCRATCH, |scratch| try_mesh_region(&region, border, scratch, go_on))?;
-    Ok(BuiltRegion { key, region, mesh })
+    let keeps_voxels = keep_coarse_voxels || key.tile.zoom() >= ZOOM_FULL;
+    Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh })
 }
 
 /// What is wrong where a file says that it is of another place: rows counted from the wrong side, files mixed up, or a

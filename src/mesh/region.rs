@@ -86,7 +86,7 @@ pub fn try_mesh_region<E>(
         ColourDepth::Indexed(palette) => FaceColours::Indexed { palette: palette.clone(), entries: hand_out(indices) },
         ColourDepth::Direct => FaceColours::Direct { entries: hand_out(direct) },
     };
-    Ok(RegionMesh { quads: hand_out(quads), face_colours })
+    Ok(RegionMesh { quads: hand_out(quads), face_colours, octant_ends: None })
 }
 
 /// Appends the quads of an occupancy, without colours: faces in the order of their numbers, planes ascending within

@@ -17,7 +17,7 @@ mod store;
 
 pub use debug::{CellCache, CellState, DebugCell};
 pub use progress::Progress;
-pub use protocol::{BuiltRegion, Command, Event, LoadError, Outcome, SlotUpdate, Ticket};
+pub use protocol::{BuiltRegion, Command, Event, LoadError, OctantUpdate, Outcome, SlotUpdate, Ticket, UploadStep};
 pub use queue::{Aborted, Priority, Queue, QueueError, QueueLimits};
 pub use region::{Level, RegionState, Request, Task, TaskKind, backoff};
 pub use scene::{Frame, Scene, SceneConfig};

@@ -318,6 +318,7 @@ impl Scene {
             at: change.at,
             region: change.owner.and_then(|key| self.store.get(&key)).and_then(RegionState::built).cloned(),
             offset: change.owner.map_or([0; 3], |key| key.origin(self.config.base)),
+            octants: SlotUpdate::ALL_OCTANTS,
         };
         changes.into_iter().map(update).collect()
     }

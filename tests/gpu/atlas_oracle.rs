@@ -98,7 +98,7 @@ struct AtlasRenderer {
 
 impl AtlasRenderer {
     fn new(update: &SlotUpdate) -> Self {
-        let BuiltRegion { region, mesh, .. } = update.region.as_deref().unwrap();
+        let BuiltRegion { voxels, mesh, .. } = update.region.as_deref().unwrap();
         let device = &gpu().device;
         let buffer = |size, usage| {
             let usage = usage | wgpu::BufferUsages::COPY_DST;
@@ -122,7 +122,7 @@ impl AtlasRenderer {
         });
         let layout =
             wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(ATLAS_PIXELS * 4), rows_per_image: None };
-        gpu().queue.write_texture(atlas.as_image_copy(), &atlas_rgba(region), layout, size);
+        gpu().queue.write_texture(atlas.as_image_copy(), &atlas_rgba(voxels.as_ref().unwrap()), layout, size);
         let atlas = atlas.create_view(&wgpu::TextureViewDescriptor::default());
 
         let pipeline = pipeline();

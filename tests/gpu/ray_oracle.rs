@@ -96,7 +96,7 @@ impl Lens {
 }
 
 fn check(name: &str, update: &SlotUpdate) {
-    let region = &update.region.as_deref().unwrap().region;
+    let region = update.region.as_deref().unwrap().voxels.as_ref().unwrap();
     let mut renderer = renderer(std::slice::from_ref(update));
     for (idx, view) in views(update.offset, 480, 270).iter().enumerate() {
         let lens = Lens::new(view, update.offset);

@@ -59,12 +59,17 @@ pub(crate) fn view(eye: [f64; 3], yaw_deg: f64, pitch_deg: f64, width_px: u32, h
 pub(crate) fn fill(at: usize, region: Region, offset: [i64; 3]) -> SlotUpdate {
     let mesh = mesh_region(&region, BorderPolicy::Closed, &mut Scratch::new());
     let key = RegionKey::new(TileCoord::new(17, 116_415, 51_623).unwrap(), 0);
-    SlotUpdate { at, region: Some(Arc::new(BuiltRegion { key, region, mesh })), offset }
+    SlotUpdate {
+        at,
+        region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh })),
+        offset,
+        octants: SlotUpdate::ALL_OCTANTS,
+    }
 }
 
 /// An update that empties a slot.
 pub(crate) fn clear(at: usize) -> SlotUpdate {
-    SlotUpdate { at, region: None, offset: [0; 3] }
+    SlotUpdate { at, region: None, offset: [0; 3], octants: SlotUpdate::ALL_OCTANTS }
 }
 
 /// A stream of small numbers that is the same everywhere (splitmix64).

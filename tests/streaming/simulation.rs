@@ -304,8 +304,8 @@ pub(crate) fn built(key: RegionKey) -> Arc<BuiltRegion> {
         let quads = vec![Quad::new([0; 3], Face::PosY, 1, 1); n_quads];
         Arc::new(BuiltRegion {
             key,
-            region: Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) },
-            mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() } },
+            voxels: Some(Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) }),
+            mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends: None },
         })
     };
     BUILT.with_borrow_mut(|built| Arc::clone(built.entry(key).or_insert_with(new)))
