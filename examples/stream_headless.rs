@@ -32,7 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{}: {}", tileset.name.as_deref().unwrap_or(source.name()), tileset.attribution.as_deref().unwrap_or(""));
     let (base, availability) = (tileset.base(), source.availability().clone());
     let layers: Vec<i32> = availability.layers().collect();
-    let grid = TilesetGrid { base, layers: &layers, exists: |key| availability.presence(key) != Presence::Absent };
+    let zooms = tileset.minzoom..=tileset.maxzoom;
+    let exists = |key| availability.presence(key) != Presence::Absent;
+    let grid = TilesetGrid { base, zooms, layers: &layers, exists };
 
     let mut scene = Scene::new(SceneConfig { base, ..SceneConfig::default() });
     let loader = Loader::new(source, &LoaderConfig::default())?;

@@ -119,6 +119,14 @@ pub enum LoadError {
         /// The region and the panic's message.
         what: String,
     },
+    /// There is no room for it on the GPU. Reported to the scene by whoever uploads.
+    #[error("{key} is not drawn: {what}")]
+    NoRoom {
+        /// The region.
+        key: RegionKey,
+        /// What it takes, and what there is.
+        what: String,
+    },
     /// Regions that are more useful fill the store. Made by the scene, which tries again by itself when there is room.
     #[error("{key}: no room for its {size_bytes} bytes beside nearer regions: the budget is {budget_bytes} bytes")]
     OverBudget {
@@ -128,6 +136,17 @@ pub enum LoadError {
         size_bytes: usize,
         /// What all regions may take.
         budget_bytes: usize,
+    },
+}
+
+/// Something that whoever runs the stream should know: no region's business, and nothing that the scene can mend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// So many jobs have panicked in a row: not one bad file, but a bug or a broken machine. Loading goes on.
+    Panics {
+        /// How many, at least [`PANICS_IN_A_ROW`](crate::limits::PANICS_IN_A_ROW).
+        n: u32,
     },
 }
 

@@ -3,14 +3,15 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use voxatlas::atlas::EncodedAtlas;
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::mesh::{Face, FaceColours, Quad, RegionMesh};
 use voxatlas::stream::{
-    BuiltRegion, Command, Event, Frame, Level, LoadError, Outcome, RegionState, Scene, SceneConfig, Ticket,
+    BuiltRegion, Command, DebugCell, DebugEvent, Event, Frame, Level, ListenerId, LoadError, Outcome, RegionState,
+    Scene, SceneConfig, SlotUpdate, Ticket,
 };
 use voxatlas::view::Interest;
 use voxatlas::voxel::{ColourDepth, Colours, Occupancy, Region};
@@ -81,14 +82,19 @@ pub(crate) struct Simulation {
     pub(crate) makings: BTreeMap<RegionKey, VecDeque<Making>>,
     pub(crate) latency: Duration,
     pub(crate) build_time: Duration,
+    /// What listeners were told last.
+    pub(crate) heard: Arc<Mutex<Option<DebugEvent>>>,
+    listener: Option<ListenerId>,
     /// Every fetch and build that was started.
     pub(crate) fetches: Vec<(Duration, RegionKey)>,
     pub(crate) builds: Vec<(Duration, RegionKey)>,
     /// Tasks that were aborted while they ran.
     pub(crate) aborts: Vec<RegionKey>,
     running: BTreeMap<Ticket, Running>,
-    /// What the renderer shows: the region and its offset, by slot.
-    screen: Vec<Option<(Arc<BuiltRegion>, [i64; 3])>>,
+    /// What the renderer shows, by slot.
+    screen: Vec<Option<SlotUpdate>>,
+    /// What has been uploaded for a slot that shows nothing yet, and how much of it.
+    staged: Vec<Option<(RegionKey, usize)>>,
 }
 
 impl Simulation {
@@ -96,17 +102,42 @@ impl Simulation {
         config.base = BASE;
         Self {
             screen: vec![None; config.slots],
+            staged: vec![None; config.slots],
             scene: Scene::new(config),
             now: Duration::ZERO,
             replies: BTreeMap::new(),
             makings: BTreeMap::new(),
             latency: millis(100),
             build_time: millis(40),
+            heard: Arc::default(),
+            listener: None,
             fetches: Vec::new(),
             builds: Vec::new(),
             aborts: Vec::new(),
             running: BTreeMap::new(),
         }
+    }
+
+    /// Tells the scene which host a region comes from. To be called first of all.
+    pub(crate) fn with_hosts(&mut self, host_of: impl Fn(RegionKey) -> usize + Send + Sync + 'static) {
+        self.scene = Scene::new(self.scene.config().clone()).with_hosts(host_of);
+    }
+
+    /// Has somebody listen to the scene's debug events, or nobody.
+    pub(crate) fn listen(&mut self, on: bool) {
+        if let Some(listener) = self.listener.take() {
+            assert!(self.scene.unlisten(listener));
+        }
+        if on {
+            let heard = Arc::clone(&self.heard);
+            let hear = move |event: &DebugEvent| *heard.lock().expect("nobody panics here") = Some(event.clone());
+            self.listener = Some(self.scene.listen(hear));
+        }
+    }
+
+    /// The cells that the listener was told of last.
+    pub(crate) fn cells(&self) -> Vec<DebugCell> {
+        self.heard.lock().expect("nobody panics here").as_ref().map_or_else(Vec::new, |event| event.cells.clone())
     }
 
     pub(crate) fn script(&mut self, key: RegionKey, replies: impl IntoIterator<Item = Reply>) {
@@ -211,18 +242,31 @@ impl Simulation {
         assert!(before.is_none(), "tickets are unique");
     }
 
+    /// Does what a renderer does: clearings, uploads, what is shown, octants.
     fn draw(&mut self, frame: &Frame) {
-        let mut upload_bytes = 0;
-        let mut n_uploads = 0;
-        for update in &frame.updates {
-            if let Some(built) = &update.region {
-                upload_bytes += built.mesh.gpu_bytes();
-                n_uploads += 1;
-            }
-            self.screen[update.at] = update.region.clone().map(|built| (built, update.offset));
+        let budget_bytes = self.scene.config().upload_bytes_per_frame.max(1);
+        let upload_bytes: usize = frame.uploads.iter().map(|step| step.bytes.len()).sum();
+        assert!(upload_bytes <= budget_bytes, "{upload_bytes} bytes uploaded in one frame");
+        for update in frame.updates.iter().filter(|update| update.region.is_none()) {
+            (self.screen[update.at], self.staged[update.at]) = (None, None);
         }
-        let budget_bytes = self.scene.config().upload_bytes_per_frame;
-        assert!(n_uploads <= 1 || upload_bytes <= budget_bytes, "{upload_bytes} bytes uploaded in one frame");
+        for step in &frame.uploads {
+            assert!(self.screen[step.at].is_none(), "what is shown is not written to");
+            let so_far = self.staged[step.at].map_or(0, |(key, sent)| if key == step.region.key { sent } else { 0 });
+            assert_eq!(step.bytes.start, so_far, "parts come in order");
+            self.staged[step.at] = Some((step.region.key, step.bytes.end));
+        }
+        for update in frame.updates.iter().filter(|update| update.region.is_some()) {
+            let built = update.region.as_ref().expect("it shows something");
+            assert_eq!(self.staged[update.at], Some((built.key, built.mesh.gpu_bytes())), "all of it is there");
+            self.screen[update.at] = Some(update.clone());
+            self.staged[update.at] = None;
+        }
+        for change in &frame.octants {
+            let shown = self.screen[change.at].as_mut().expect("only what is shown has octants");
+            assert_ne!(shown.octants, change.octants, "a change changes something");
+            shown.octants = change.octants;
+        }
     }
 
     /// What has to hold after every frame, whatever happened.
@@ -235,22 +279,43 @@ impl Simulation {
         assert!(n_builds <= config.builds, "{n_builds} builds run");
         assert!(self.scene.progress().store_bytes <= config.store.bytes, "the store is within its budget");
 
-        let shown: Vec<Option<RegionKey>> = self.screen.iter().map(|slot| slot.as_ref().map(|(b, _)| b.key)).collect();
-        assert_eq!(shown, self.scene.slots(), "the screen shows what the scene says");
-        for (built, offset) in self.screen.iter().flatten() {
-            let tile = built.key.tile;
-            let y = i64::from(BASE) + 256 * i64::from(built.key.layer);
-            assert_eq!(*offset, [i64::from(tile.x()) * 256, y, i64::from(tile.y()) * 256], "{}", built.key);
-            assert!(interest.visible.contains(&built.key), "{} is drawn out of view", built.key);
+        let shown = |slot: &Option<SlotUpdate>| {
+            let update = slot.as_ref()?;
+            Some((update.region.as_ref()?.key, update.octants))
+        };
+        let shown: Vec<_> = self.screen.iter().map(shown).collect();
+        assert_eq!(shown, self.scene.slots().collect::<Vec<_>>(), "the screen shows what the scene says");
+        for (key, offset) in self.screen.iter().flatten().filter_map(|it| Some((it.region.as_ref()?.key, it.offset))) {
+            assert_eq!(offset, key.origin(BASE), "{key}");
+            let has_ancestor_in_view =
+                std::iter::successors(key.parent(), |it| it.parent()).any(|it| interest.visible.contains(&it));
+            assert!(interest.visible.contains(&key) || has_ancestor_in_view, "{key} is drawn out of view");
         }
     }
 
     pub(crate) fn is_drawn(&self, key: RegionKey) -> bool {
-        self.screen.iter().flatten().any(|(built, _)| built.key == key)
+        self.drawn().any(|(drawn, octants)| drawn == key && octants != 0)
+    }
+
+    /// Whether something is drawn at a region's place: itself, a region below it, or one above it.
+    pub(crate) fn is_covered(&self, key: RegionKey) -> bool {
+        let is_above = |above: RegionKey, octants: u8| {
+            let chain = std::iter::successors(Some(key), |it| it.parent());
+            chain
+                .zip(std::iter::successors(key.parent(), |it| it.parent()))
+                .any(|(child, parent)| parent == above && octants >> child.octant() & 1 == 1)
+        };
+        let is_below = |below: RegionKey| std::iter::successors(Some(below), |it| it.parent()).any(|it| it == key);
+        self.drawn().any(|(drawn, octants)| octants != 0 && (is_below(drawn) || is_above(drawn, octants)))
+    }
+
+    /// What is on screen: regions and their octants.
+    pub(crate) fn drawn(&self) -> impl Iterator<Item = (RegionKey, u8)> + '_ {
+        self.screen.iter().flatten().filter_map(|update| Some((update.region.as_ref()?.key, update.octants)))
     }
 
     pub(crate) fn n_drawn(&self) -> usize {
-        self.screen.iter().flatten().count()
+        self.drawn().filter(|&(_, octants)| octants != 0).count()
     }
 
     pub(crate) fn n_fetches_of(&self, key: RegionKey) -> usize {
