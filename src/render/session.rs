@@ -14,9 +14,9 @@ use std::time::{Duration, Instant};
 use crate::atlas::{Availability, Presence};
 use crate::geo::RegionKey;
 use crate::gpu::{FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture, Renderer};
+use crate::limits::{UPLOAD_BYTES_PER_FRAME, UPLOAD_MILLIS_PER_FRAME};
 use crate::loader::{Loader, LoaderConfig};
 use crate::source::Source;
-use crate::limits::{UPLOAD_BYTES_PER_FRAME, UPLOAD_MILLIS_PER_FRAME};
 use crate::stream::{Frame, Notice, Progress, Scene, SceneConfig};
 use crate::view::{Interest, InterestFinder, Motion, Pose, TilesetGrid, View, eased_reach};
 

@@ -11,10 +11,12 @@ use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::mesh::{Face, FaceColours, Quad, RegionMesh};
 use voxatlas::stream::{
     BuiltRegion, Command, DebugCell, DebugEvent, Event, Frame, Level, ListenerId, LoadError, Outcome, RegionState,
-    Scene, SceneConfig, SlotUpdate, Ticket,
+    Scene, SceneConfig, Ticket,
 };
 use voxatlas::view::Interest;
 use voxatlas::voxel::{ColourDepth, Colours, Occupancy, Region};
+
+use crate::screen::Screen;
 
 /// Time between two frames.
 pub(crate) const FRAME: Duration = Duration::from_millis(16);
@@ -91,18 +93,14 @@ pub(crate) struct Simulation {
     /// Tasks that were aborted while they ran.
     pub(crate) aborts: Vec<RegionKey>,
     running: BTreeMap<Ticket, Running>,
-    /// What the renderer shows, by slot.
-    screen: Vec<Option<SlotUpdate>>,
-    /// What has been uploaded for a slot that shows nothing yet, and how much of it.
-    staged: Vec<Option<(RegionKey, usize)>>,
+    screen: Screen,
 }
 
 impl Simulation {
     pub(crate) fn new(mut config: SceneConfig) -> Self {
         config.base = BASE;
         Self {
-            screen: vec![None; config.slots],
-            staged: vec![None; config.slots],
+            screen: Screen::new(config.slots),
             scene: Scene::new(config),
             now: Duration::ZERO,
             replies: BTreeMap::new(),
@@ -154,7 +152,7 @@ impl Simulation {
         for command in &frame.commands {
             self.execute(command);
         }
-        self.draw(&frame);
+        self.screen.follow(&frame, self.scene.config().upload_bytes_per_frame);
         self.check(interest);
         frame
     }
@@ -242,33 +240,6 @@ impl Simulation {
         assert!(before.is_none(), "tickets are unique");
     }
 
-    /// Does what a renderer does: clearings, uploads, what is shown, octants.
-    fn draw(&mut self, frame: &Frame) {
-        let budget_bytes = self.scene.config().upload_bytes_per_frame.max(1);
-        let upload_bytes: usize = frame.uploads.iter().map(|step| step.bytes.len()).sum();
-        assert!(upload_bytes <= budget_bytes, "{upload_bytes} bytes uploaded in one frame");
-        for update in frame.updates.iter().filter(|update| update.region.is_none()) {
-            (self.screen[update.at], self.staged[update.at]) = (None, None);
-        }
-        for step in &frame.uploads {
-            assert!(self.screen[step.at].is_none(), "what is shown is not written to");
-            let so_far = self.staged[step.at].map_or(0, |(key, sent)| if key == step.region.key { sent } else { 0 });
-            assert_eq!(step.bytes.start, so_far, "parts come in order");
-            self.staged[step.at] = Some((step.region.key, step.bytes.end));
-        }
-        for update in frame.updates.iter().filter(|update| update.region.is_some()) {
-            let built = update.region.as_ref().expect("it shows something");
-            assert_eq!(self.staged[update.at], Some((built.key, built.mesh.gpu_bytes())), "all of it is there");
-            self.screen[update.at] = Some(update.clone());
-            self.staged[update.at] = None;
-        }
-        for change in &frame.octants {
-            let shown = self.screen[change.at].as_mut().expect("only what is shown has octants");
-            assert_ne!(shown.octants, change.octants, "a change changes something");
-            shown.octants = change.octants;
-        }
-    }
-
     /// What has to hold after every frame, whatever happened.
     fn check(&self, interest: &Interest) {
         self.scene.check_invariants();
@@ -279,14 +250,8 @@ impl Simulation {
         assert!(n_builds <= config.builds, "{n_builds} builds run");
         assert!(self.scene.progress().store_bytes <= config.store.bytes, "the store is within its budget");
 
-        let shown = |slot: &Option<SlotUpdate>| {
-            let update = slot.as_ref()?;
-            Some((update.region.as_ref()?.key, update.octants))
-        };
-        let shown: Vec<_> = self.screen.iter().map(shown).collect();
-        assert_eq!(shown, self.scene.slots().collect::<Vec<_>>(), "the screen shows what the scene says");
-        for (key, offset) in self.screen.iter().flatten().filter_map(|it| Some((it.region.as_ref()?.key, it.offset))) {
-            assert_eq!(offset, key.origin(BASE), "{key}");
+        self.screen.check(&self.scene);
+        for (key, _) in self.screen.drawn() {
             let has_ancestor_in_view =
                 std::iter::successors(key.parent(), |it| it.parent()).any(|it| interest.visible.contains(&it));
             assert!(interest.visible.contains(&key) || has_ancestor_in_view, "{key} is drawn out of view");
@@ -294,7 +259,7 @@ impl Simulation {
     }
 
     pub(crate) fn is_drawn(&self, key: RegionKey) -> bool {
-        self.drawn().any(|(drawn, octants)| drawn == key && octants != 0)
+        self.screen.drawn().any(|(drawn, octants)| drawn == key && octants != 0)
     }
 
     /// Whether something is drawn at a region's place: itself, a region below it, or one above it.
@@ -306,16 +271,11 @@ impl Simulation {
                 .any(|(child, parent)| parent == above && octants >> child.octant() & 1 == 1)
         };
         let is_below = |below: RegionKey| std::iter::successors(Some(below), |it| it.parent()).any(|it| it == key);
-        self.drawn().any(|(drawn, octants)| octants != 0 && (is_below(drawn) || is_above(drawn, octants)))
-    }
-
-    /// What is on screen: regions and their octants.
-    pub(crate) fn drawn(&self) -> impl Iterator<Item = (RegionKey, u8)> + '_ {
-        self.screen.iter().flatten().filter_map(|update| Some((update.region.as_ref()?.key, update.octants)))
+        self.screen.drawn().any(|(drawn, octants)| octants != 0 && (is_below(drawn) || is_above(drawn, octants)))
     }
 
     pub(crate) fn n_drawn(&self) -> usize {
-        self.drawn().filter(|&(_, octants)| octants != 0).count()
+        self.screen.drawn().filter(|&(_, octants)| octants != 0).count()
     }
 
     pub(crate) fn n_fetches_of(&self, key: RegionKey) -> usize {
