@@ -148,6 +148,8 @@ struct Candidate {
     distance: f64,
     /// The same, with what lies ahead nearer: what the order goes by.
     led_distance: f64,
+    /// The error that is seen while it is missing: a parent's voxel, in parts of the distance.
+    missed: f64,
     /// Height above or below the eye, in voxels.
     height: f64,
     /// Whether it is in the frustum and within the draw distance.
@@ -159,11 +161,6 @@ struct Candidate {
 }
 
 impl Candidate {
-    /// The error that is seen while it is missing: a parent's voxel, in parts of the distance.
-    fn missed(&self) -> f64 {
-        2.0 * voxel_of(self.key) / self.led_distance.max(1.0)
-    }
-
     /// The distance that it is chosen by.
     fn chosen_by(&self) -> f64 {
         let loyalty = if self.is_kept { LOYALTY_EDGES * self.key.edge_voxels() as f64 } else { 0.0 };
@@ -204,6 +201,8 @@ pub struct InterestFinder {
     parents: Vec<Candidate>,
     visible: Vec<Candidate>,
     others: Vec<Candidate>,
+    /// What is visible, in the order of the keys.
+    chosen: Vec<RegionKey>,
     layers: Vec<i32>,
 }
 
@@ -299,10 +298,7 @@ impl InterestFinder {
         let kept = &self.kept;
         let candidates = &mut self.candidates;
         for_each_around(look.coarsest, radius, &self.layers, look, |key| {
-            let candidate = look.candidate(key, kept, |on_ground, _| on_ground);
-            if candidate.ground < look.draw_distance + ahead && (grid.exists)(key) {
-                candidates.push(candidate);
-            }
+            candidates.extend(look.see(key, kept).filter(|_| (grid.exists)(key)));
         });
         self.candidates.sort_unstable_by(|a, b| a.ground.total_cmp(&b.ground).then(a.key.cmp(&b.key)));
         self.interest.reach_voxels = reach(&self.candidates, look.draw_distance, edge);
@@ -323,16 +319,17 @@ impl InterestFinder {
         std::mem::swap(&mut self.parents, &mut self.level);
         self.level.clear();
         self.candidates.clear();
-        for parent in &self.parents {
-            let Some(children) = parent.key.children() else { continue };
-            for key in children {
-                if !look.may_stand_in(key) {
-                    continue;
-                }
-                let candidate = look.candidate(key, &self.kept, |_, through_air| through_air);
-                let is_seen = candidate.is_visible || candidate.is_kept;
-                if is_seen && look.is_worth_refining(&candidate) && (grid.exists)(key) {
-                    self.candidates.push(candidate);
+        // Of each parent, the children in the picture, and those of them that are chosen.
+        let (mut n_needed, mut n_chosen) = ([0; SLOTS_PER_ZOOM], [0; SLOTS_PER_ZOOM]);
+        for (parent, n_needed) in self.parents.iter().zip(&mut n_needed) {
+            debug_assert_eq!(parent.key.tile.zoom() + 1, zoom);
+            let children = parent.key.children().into_iter().flatten().filter(|&child| look.may_stand_in(child));
+            for child in children.filter_map(|child| look.see(child, &self.kept)) {
+                if (child.is_visible || child.is_kept) && (grid.exists)(child.key) {
+                    *n_needed += usize::from(child.is_visible);
+                    if look.is_worth_refining(&child) {
+                        self.candidates.push(child);
+                    }
                 }
             }
         }
@@ -341,42 +338,34 @@ impl InterestFinder {
         self.visible.extend_from_slice(&self.level);
 
         // A parent is refined where none of its children in the picture was left out.
-        let level = &self.level;
-        let is_in_level = |key: RegionKey| level.iter().any(|child| child.key == key);
-        let is_refined = |parent: &&Candidate| {
-            let mut needed = parent.key.children().into_iter().flatten().filter(|&child| {
-                look.may_stand_in(child) && look.frustum.intersects(look.clip(child)) && (grid.exists)(child)
-            });
-            let mut is_any = false;
-            needed.all(|child| {
-                is_any = true;
-                is_in_level(child)
-            }) && is_any
-        };
-        debug_assert!(self.parents.iter().all(|parent| parent.key.tile.zoom() + 1 == zoom));
-        self.interest.refined.extend(self.parents.iter().filter(is_refined).map(|parent| parent.key));
+        for child in self.level.iter().filter(|child| child.is_visible) {
+            let parent = self.parents.iter().position(|parent| child.key.parent() == Some(parent.key));
+            parent.into_iter().for_each(|idx| n_chosen[idx] += 1);
+        }
+        let refined = self.parents.iter().zip(n_needed.iter().zip(&n_chosen));
+        let refined = refined.filter(|(_, (needed, chosen))| needed == chosen && **chosen > 0);
+        self.interest.refined.extend(refined.map(|(parent, _)| parent.key));
     }
 
     /// Chooses what else is brought, of what lies round the eye.
     fn find_others<F: Fn(RegionKey) -> bool>(&mut self, look: &Look, grid: &TilesetGrid<'_, F>) {
+        self.chosen.clear();
+        self.chosen.extend(self.visible.iter().map(|it| it.key));
+        self.chosen.sort_unstable();
         for zoom in look.coarsest + 1..=look.finest {
             nearest_layers(zoom, look, grid, LAYERS_AROUND_MAX, &mut self.layers);
-            let (visible, others) = (&self.visible, &mut self.others);
+            let (chosen, others) = (&self.chosen, &mut self.others);
             for_each_around(zoom, TILES_AROUND, &self.layers, look, |key| {
-                let candidate = look.candidate(key, &[], |_, through_air| through_air);
-                let is_new = || visible.iter().all(|it| it.key != key);
-                if look.is_worth_refining(&candidate) && is_new() && (grid.exists)(key) {
-                    others.push(candidate);
-                }
+                let is_new = |it: &Candidate| chosen.binary_search(&it.key).is_err() && (grid.exists)(key);
+                others.extend(look.measure(key).filter(|it| look.is_worth_refining(it) && is_new(it)));
             });
         }
         if look.coarsest == look.finest {
             // One zoom: along the ground, as the visible ones.
             self.others.sort_unstable_by(|a, b| by(a, b, |it| it.led_distance));
         } else {
-            self.others.sort_unstable_by(|a, b| {
-                b.missed().total_cmp(&a.missed()).then_with(|| by(a, b, |it| it.led_distance))
-            });
+            self.others
+                .sort_unstable_by(|a, b| b.missed.total_cmp(&a.missed).then_with(|| by(a, b, |it| it.led_distance)));
         }
         let Interest { prebuild, prefetch, .. } = &mut self.interest;
         for other in &self.others {
@@ -388,7 +377,7 @@ impl InterestFinder {
                 || other
                     .key
                     .parent()
-                    .is_some_and(|parent| self.visible.iter().any(|it| it.key == parent) || prebuild.contains(&parent));
+                    .is_some_and(|parent| self.chosen.binary_search(&parent).is_ok() || prebuild.contains(&parent));
             if has_parent {
                 let list = if prebuild.len() < PREBUILD { &mut *prebuild } else { &mut *prefetch };
                 list.push(other.key);
@@ -401,7 +390,7 @@ impl InterestFinder {
         self.visible.sort_unstable_by(|a, b| {
             let is_finer = |it: &Candidate| it.key.tile.zoom() != coarsest;
             let by_error = || {
-                if is_finer(a) { b.missed().total_cmp(&a.missed()) } else { std::cmp::Ordering::Equal }
+                if is_finer(a) { b.missed.total_cmp(&a.missed) } else { std::cmp::Ordering::Equal }
             };
             is_finer(a).cmp(&is_finer(b)).then_with(by_error).then_with(|| by(a, b, |it| it.led_distance))
         });
@@ -470,29 +459,46 @@ impl Look {
         world_box
     }
 
-    /// Measures a region. `distance` takes the distances along the ground and through the air, and yields the one that
-    /// counts.
-    fn candidate(&self, key: RegionKey, kept: &[RegionKey], distance: impl Fn(f64, f64) -> f64) -> Candidate {
-        let eye = self.view.pose.eye_in_world;
-        let world_box = self.clip(key);
-        let corners = world_box.relative_to(eye);
-        let soon = corners.map(|corner| corner - self.lead);
+    /// Measures how far a region is; `None` beyond the draw distance and what a region claims ahead of itself. The
+    /// distance that counts is that along the ground for roots, for others that through the air.
+    fn measure(&self, key: RegionKey) -> Option<Candidate> {
+        let (world_box, edge) = (self.clip(key), key.edge_voxels() as f64);
+        let corners = world_box.relative_to(self.view.pose.eye_in_world);
         let ground = ground_distance(corners);
-        let now = distance(ground, distance_to(corners));
-        let nearness = self.frustum.nearness(world_box);
-        let loyalty = LOYALTY_EDGES * key.edge_voxels() as f64;
-        let is_kept =
-            nearness > LOYALTY_NEARNESS && ground <= self.draw_distance + loyalty && kept.binary_search(&key).is_ok();
-        Candidate {
+        if ground >= self.draw_distance + (CLAIM_EDGES + LOYALTY_EDGES) * edge {
+            return None;
+        }
+        let is_root = key.tile.zoom() == self.coarsest;
+        let distance = |corners| if is_root { ground_distance(corners) } else { distance_to(corners) };
+        let now = distance(corners);
+        let led_distance = f64::midpoint(now, distance(corners.map(|corner| corner - self.lead)));
+        Some(Candidate {
             key,
             ground,
             distance: now,
-            led_distance: f64::midpoint(now, distance(ground_distance(soon), distance_to(soon))),
+            led_distance,
+            missed: 2.0 * voxel_of(key) / led_distance.max(1.0),
             height: height_distance(corners),
-            is_visible: ground <= self.draw_distance && self.frustum.intersects(world_box),
-            is_kept,
-            nearness: if is_kept { 1.0 } else { nearness },
+            is_visible: false,
+            is_kept: false,
+            nearness: 0.0,
+        })
+    }
+
+    /// As [`measure`](Self::measure), and sees whether it is in the picture.
+    fn see(&self, key: RegionKey, kept: &[RegionKey]) -> Option<Candidate> {
+        let mut it = self.measure(key)?;
+        it.nearness = self.frustum.nearness(self.clip(key));
+        // 1 is just what the frustum's own test lets pass.
+        it.is_visible = it.ground <= self.draw_distance && it.nearness >= 1.0;
+        let loyalty = LOYALTY_EDGES * key.edge_voxels() as f64;
+        it.is_kept = it.nearness > LOYALTY_NEARNESS
+            && it.ground <= self.draw_distance + loyalty
+            && kept.binary_search(&key).is_ok();
+        if it.is_kept {
+            it.nearness = 1.0;
         }
+        Some(it)
     }
 
     /// Whether a voxel of the region's parent would look too large.

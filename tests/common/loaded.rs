@@ -54,6 +54,12 @@ impl Loaded {
 
     /// One frame: what a frame costs beside its uploads.
     pub(crate) fn frame(&mut self, pose: Pose) -> Frame {
+        self.look(pose);
+        self.scene.frame(self.finder.interest(), self.now)
+    }
+
+    /// The first half of a frame: what the view wants.
+    pub(crate) fn look(&mut self, pose: Pose) {
         self.motion = self.motion.after(&self.view.pose, &pose, FRAME.as_secs_f64());
         self.view.pose = pose;
         self.now += FRAME;
@@ -61,7 +67,6 @@ impl Loaded {
         let exists = |key: RegionKey| scene.may_hold(&key);
         let grid = TilesetGrid { base: -32, zooms: 12..=17, layers: &[0, 1], exists };
         self.finder.find(&self.view, &self.motion, &grid);
-        self.scene.frame(self.finder.interest(), self.now)
     }
 }
 
