@@ -159,6 +159,8 @@ pub struct Scene {
     n_panics_in_a_row: u32,
     /// Whether something has happened since the last frame that the next one acts on.
     is_stirred: bool,
+    /// Whether something has changed that decides on octants, beside the slots.
+    is_cover_stale: bool,
     /// What can be drawn, with its upload cost, and the changes that it leads to: working memory.
     ready: Vec<(RegionKey, usize)>,
     changes: Vec<SlotChange<RegionKey>>,
@@ -233,6 +235,7 @@ impl Scene {
             next_ticket: 0,
             n_panics_in_a_row: 0,
             is_stirred: false,
+            is_cover_stale: false,
             ready: Vec::new(),
             changes: Vec::new(),
             masks_before: vec![0; config.slots],
@@ -284,15 +287,17 @@ impl Scene {
     }
 
     fn adopt(&mut self, interest: &Interest) {
-        self.refined.clear();
-        self.refined.extend_from_slice(&interest.refined);
-        self.refined.sort_unstable();
+        if self.refined != interest.refined {
+            self.refined.clone_from(&interest.refined);
+            self.is_cover_stale = true;
+        }
         self.outlook = interest.outlook;
 
         std::mem::swap(&mut self.wanted, &mut self.wanted_before);
         self.take_interest(interest);
         self.add_lingering();
         self.debug.anchored(self.wanted.first().map(|wanted| wanted.key));
+        self.is_cover_stale |= self.wanted != self.wanted_before;
 
         for idx in 0..self.wanted_before.len() {
             let key = self.wanted_before[idx].key;
@@ -501,15 +506,17 @@ impl Scene {
     }
 
     fn change_slots(&mut self, frame: &mut Frame) {
-        self.find_ready();
-        let n_firm = self.ready.iter().take_while(|(key, _)| self.is_visible(key)).count();
+        let n_firm = self.find_ready();
         let budget_bytes = self.config.upload_bytes_per_frame;
         let mut changes = std::mem::take(&mut self.changes);
         self.slots.update(&self.ready, n_firm, budget_bytes, &mut changes);
         self.masks_before.copy_from_slice(self.cover.masks());
-        let mut cover = std::mem::replace(&mut self.cover, Cover::new(0));
-        cover.update(&self.slots, self);
-        self.cover = cover;
+        if self.is_cover_stale || !changes.is_empty() {
+            self.is_cover_stale = false;
+            let mut cover = std::mem::replace(&mut self.cover, Cover::new(0));
+            cover.update(&self.slots, self);
+            self.cover = cover;
+        }
         for change in &changes {
             self.tell_change(change, frame);
         }
@@ -521,8 +528,11 @@ impl Scene {
                 frame.octants.push(OctantUpdate { at, octants });
             }
         }
-        // Half of a region, or another one that finds a free slot, waits for the next frame.
+        // Half of a region, or another one that finds a free slot, waits for the next frame; and what lingers goes with
+        // the frame after the one that shows its successor.
+        let is_lingering = self.wanted.last().is_some_and(|wanted| wanted.role == Role::Lingering);
         self.is_stirred = self.slots.is_filling()
+            || is_lingering && !self.changes.is_empty()
             || self.slots.n_free() > 0 && self.ready.iter().any(|(key, _)| self.slots.slot_of(key).is_none());
     }
 
@@ -544,12 +554,16 @@ impl Scene {
         }
     }
 
-    /// Finds what can be drawn: visible regions in their order, then what lingers.
-    fn find_ready(&mut self) {
-        let is_drawable = |wanted: &&Wanted| matches!(wanted.role, Role::Visible | Role::Lingering);
-        let upload = |wanted: &Wanted| Some((wanted.key, self.store.get(&wanted.key)?.built()?.mesh.gpu_bytes()));
-        self.ready.clear();
-        self.ready.extend(self.wanted.iter().filter(is_drawable).filter_map(upload));
+    /// Finds what can be drawn: visible regions in their order, then what lingers. Yields the number of the first.
+    fn find_ready(&mut self) -> usize {
+        let Self { store, wanted, ready, .. } = self;
+        let with_cost = |wanted: &Wanted| Some((wanted.key, store.get(&wanted.key)?.built()?.mesh.gpu_bytes()));
+        let of_role = |role: Role| wanted.iter().filter(move |wanted| wanted.role == role);
+        ready.clear();
+        ready.extend(of_role(Role::Visible).filter_map(with_cost));
+        let n_visible = ready.len();
+        ready.extend(of_role(Role::Lingering).filter_map(with_cost));
+        n_visible
     }
 
     // ------------------------------------------------------------------------------------------------------------
@@ -632,7 +646,9 @@ impl Scene {
         let needless = self.store.update(key, change).flatten();
         let level = self.level_of(&key);
         // What is drawn may change, and with it what of others is.
-        self.is_stirred |= before != level && [before, level].iter().any(|it| matches!(it, Level::Full | Level::Empty));
+        let is_seen = before != level && [before, level].iter().any(|it| matches!(it, Level::Full | Level::Empty));
+        self.is_stirred |= is_seen;
+        self.is_cover_stale |= is_seen;
         if let Some(Task { kind, ticket }) = needless {
             if self.queue(kind).abort(&key) == Some(Aborted::Running) {
                 self.aborts.push(ticket);

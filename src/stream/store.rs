@@ -15,8 +15,11 @@
 //! Entries of no bytes (empty regions, errors) are only remembered: they have a generous bound of their own, so that an
 //! hour over the sea does not push a loaded city out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::hash::Hash;
 use std::time::Duration;
+
+use rustc_hash::FxHashMap;
 
 /// What a value takes.
 pub trait Cost {
@@ -51,7 +54,7 @@ pub enum Victim<K> {
 #[derive(Debug, Clone)]
 pub struct Store<K, V> {
     limits: StoreLimits,
-    entries: BTreeMap<K, Entry<V>>,
+    entries: FxHashMap<K, Entry<V>>,
     /// Invariant: the sum over the entries.
     bytes_held: usize,
     /// Entries of the interest, most useful first.
@@ -75,12 +78,12 @@ enum Standing {
     Outside { since: Duration },
 }
 
-impl<K: Copy + Ord, V: Cost> Store<K, V> {
+impl<K: Copy + Ord + Hash, V: Cost> Store<K, V> {
     /// A store of nothing.
     pub fn new(limits: StoreLimits) -> Self {
         Self {
             limits,
-            entries: BTreeMap::new(),
+            entries: FxHashMap::default(),
             bytes_held: 0,
             wanted: BTreeSet::new(),
             outside: BTreeSet::new(),
@@ -204,7 +207,7 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
             .map(|(key, entry)| (key, &entry.value))
     }
 
-    /// All entries, in the order of the keys.
+    /// All entries, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter().map(|(key, entry)| (key, &entry.value))
     }
@@ -249,6 +252,7 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
     /// It is not, or does not: a bug in this module.
     pub fn check_invariants(&self) {
         let mut bytes_held = 0;
+        #[expect(clippy::iter_over_hash_type, reason = "each is looked at on its own")]
         for (&key, entry) in &self.entries {
             assert_eq!(entry.bytes, entry.value.bytes(), "an entry's bytes are what its value costs");
             bytes_held += entry.bytes;
