@@ -65,15 +65,20 @@ pub fn render(
     }
     on_progress(session.progress());
 
-    let (mut picture, stats) = session.take_picture(&target, view, style)?;
-    if let Some(attribution) = attribution {
-        draw_caption(&mut picture.rgba, picture.width_px, picture.height_px, &attribution);
-    }
+    let (picture, stats) = session.take_picture(&target, view, style)?;
     Ok(Rendered {
-        picture,
+        picture: with_caption(picture, attribution.as_deref()),
         progress: session.progress(),
         failures: session.failures_in_view(),
         memory: session.memory(),
         gpu_time: stats.gpu_time,
     })
+}
+
+/// The picture with the tileset's credit written into it, where it has one.
+pub(super) fn with_caption(mut picture: Picture, attribution: Option<&str>) -> Picture {
+    if let Some(attribution) = attribution {
+        draw_caption(&mut picture.rgba, picture.width_px, picture.height_px, attribution);
+    }
+    picture
 }

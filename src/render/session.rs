@@ -151,8 +151,13 @@ impl Session {
 
     /// Waits for something to [`advance`](Self::advance) for: an answer of the loader, or the end of a back-off.
     pub fn wait(&mut self) {
+        self.wait_at_most(WAIT_MAX);
+    }
+
+    /// As [`wait`](Self::wait), but no longer than `at_most`.
+    pub fn wait_at_most(&mut self, at_most: Duration) {
         let now = self.started.elapsed();
-        let timeout = self.scene.next_wake(now).map_or(WAIT_MAX, |wake| wake.saturating_sub(now).min(WAIT_MAX));
+        let timeout = self.scene.next_wake(now).map_or(at_most, |wake| wake.saturating_sub(now).min(at_most));
         if let Some(event) = self.loader.wait_event(timeout) {
             self.scene.handle(event, self.started.elapsed());
         }

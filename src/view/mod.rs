@@ -8,6 +8,7 @@ mod controls;
 mod frustum;
 mod interest;
 mod motion;
+mod path;
 mod spec;
 
 pub use camera::{Pose, View};
@@ -15,4 +16,5 @@ pub use controls::{Controls, Input, Mode};
 pub use frustum::{Frustum, region_sphere_visible};
 pub use interest::{Interest, InterestFinder, Outlook, TilesetGrid, eased_reach};
 pub use motion::Motion;
+pub use path::{CameraPath, CameraPathError};
 pub use spec::{ViewSpec, ViewSpecError};
