@@ -20,6 +20,9 @@ pub const STRIP_ROWS: u32 = 64;
 /// The zoom whose tiles are regions at full resolution.
 pub const ZOOM_FULL: u8 = 17;
 
+/// The coarsest zoom of a tileset's pyramid, at 32 z17 voxels a voxel: one region of it is 8 km wide in Tokyo.
+pub const ZOOM_COARSEST: u8 = 12;
+
 /// Regions on screen a zoom (the reference system's SLOT).
 pub const SLOTS_PER_ZOOM: usize = 16;
 
@@ -105,15 +108,15 @@ pub const PROGRESS_BYTES_PER_SEC: u64 = 1_024;
 /// Longest wait that a server's Retry-After is granted, in milliseconds.
 pub const RETRY_AFTER_MILLIS_MAX: u64 = 60_000;
 
-/// Regions on screen at most: one zoom for now, the pyramid multiplies it.
-pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM;
-
 /// Size of a page of quads or face colours on the GPU, in bytes. A real region has 1 to 2 MiB of both, so that a page
 /// holds several; small enough that the last one, half empty, costs little, and within what every device binds.
 pub const GPU_PAGE_BYTES: u64 = 8 << 20;
 
 /// What all regions may take on the GPU, in bytes.
 pub const GPU_REGIONS_BYTES_MAX: u64 = 1 << 30;
+
+/// Regions on screen at most.
+pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM * (ZOOM_FULL - ZOOM_COARSEST + 1) as usize;
 
 /// Voxels of a region.
 pub const REGION_VOLUME: usize = (REGION_VOXELS as usize).pow(3);
@@ -137,6 +140,7 @@ const _: () = {
     assert!(ATLAS_PIXELS.is_multiple_of(STRIP_ROWS), "strips tile an atlas");
     assert!(STRIP_ROWS == BRICK_PIXELS, "a strip is one row of bricks");
     assert!(SLOTS_MAX + PREBUILD + PREFETCH <= INTEREST_MAX, "the interest of a view is taken whole");
+    assert!(BASE_STEP_VOXELS == 1 << (ZOOM_FULL - ZOOM_COARSEST), "all zooms share the base's height");
     assert!(BACKOFF_MIN_MILLIS < BACKOFF_MAX_MILLIS, "waits grow");
     assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
     assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use voxatlas::geo::{RegionKey, TileCoord};
-use voxatlas::limits::{BACKOFF_MIN_MILLIS, ERROR_REST_MILLIS, PREPURGE, RETRIES_MAX};
+use voxatlas::limits::{BACKOFF_MIN_MILLIS, ERROR_REST_MILLIS, PREPURGE, RETRIES_MAX, SLOTS_MAX};
 use voxatlas::stream::{
     CellCache, CellState, Command, Cost as _, Event, Level, LoadError, Outcome, RegionState, SceneConfig, StoreLimits,
 };
@@ -537,7 +537,7 @@ fn an_interest_that_is_too_long_or_repeats_itself_is_cut() {
     let many: Vec<RegionKey> = (0..1_000).flat_map(|x| [key(x, 0), key(x, 0)]).collect();
     let interest = Interest { visible: many.clone(), prebuild: many.clone(), prefetch: many, ..Interest::default() };
     sim.run_until_complete(&interest);
-    assert_eq!((sim.n_drawn(), sim.scene.progress().n_visible()), (16, 16));
+    assert_eq!((sim.n_drawn(), sim.scene.progress().n_visible()), (SLOTS_MAX, SLOTS_MAX));
     sim.run(&interest, millis(30_000));
     assert_eq!(sim.fetches.len(), voxatlas::limits::INTEREST_MAX);
 }
