@@ -160,6 +160,7 @@ const _: () = {
     assert!(ATLAS_PIXELS.is_multiple_of(STRIP_ROWS), "strips tile an atlas");
     assert!(STRIP_ROWS == BRICK_PIXELS, "a strip is one row of bricks");
     assert!(2 * SLOTS_MAX + PREBUILD + PREFETCH <= INTEREST_MAX, "the interest of a view is taken whole");
+    assert!(BASE_STEP_VOXELS == 1 << (ZOOM_FULL - ZOOM_COARSEST), "all zooms share the base's height");
     assert!(BACKOFF_MIN_MILLIS < BACKOFF_MAX_MILLIS, "waits grow");
     assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
     assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");

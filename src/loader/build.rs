@@ -10,7 +10,7 @@ use crate::atlas::row_from_south;
 use crate::atlas::{self, AtlasError, AtlasMetadata, Decoder, EncodedAtlas};
 use crate::geo::RegionKey;
 use crate::limits::ZOOM_FULL;
-use crate::mesh::{self, BorderPolicy, try_mesh_region};
+use crate::mesh::{self, BorderPolicy, try_mesh_octants, try_mesh_region};
 use crate::stream::BuiltRegion;
 
 /// Why a build yields no region.
@@ -41,8 +41,13 @@ pub(super) fn build(
     let decode = |step| with_scratch(&ATLAS_SCRATCH, |scratch| decoder.decode_strip(step, scratch));
     let strips = (0..decoder.n_steps()).into_par_iter().map(decode).collect::<Result<Vec<_>, _>>().map_err(bad)?;
     let region = decoder.assemble(strips).map_err(bad)?;
-    let mesh = with_scratch(&MESH_SCRATCH, |scratch| try_mesh_region(&region, border, scratch, go_on))?;
-    let keeps_voxels = keep_coarse_voxels || key.tile.zoom() >= ZOOM_FULL;
+    let is_coarse = key.tile.zoom() < ZOOM_FULL;
+    let mesh = with_scratch(&MESH_SCRATCH, |scratch| {
+        // Finer regions may stand in for some octants of a coarse one.
+        let mesh = if is_coarse { try_mesh_octants } else { try_mesh_region };
+        mesh(&region, border, scratch, go_on)
+    })?;
+    let keeps_voxels = keep_coarse_voxels || !is_coarse;
     Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh })
 }
 

@@ -105,6 +105,21 @@ fn a_file_becomes_a_region_without_its_floor() {
 }
 
 #[test]
+fn a_coarse_region_comes_in_octants_and_keeps_its_voxels_where_asked() {
+    for keep_coarse_voxels in [false, true] {
+        let (loader, _) = loader(&LoaderConfig { keep_coarse_voxels, ..LoaderConfig::default() });
+        let key = key(9).parent().unwrap();
+        loader.run(Command::Build { ticket: Ticket(1), key, atlas: atlas() });
+        let Outcome::Built(built) = next(&loader).outcome else { panic!("the file is good") };
+        assert_eq!(built.mesh.octant_quads(0), 0..5);
+        assert_eq!(built.mesh.octant_ends, Some([5; 8]));
+        assert_eq!(built.voxels.is_some(), keep_coarse_voxels);
+        assert!(!built.is_empty());
+        assert_eq!(built.size_bytes() > 2 << 20, keep_coarse_voxels);
+    }
+}
+
+#[test]
 fn files_in_the_wrong_place_are_noticed() {
     let of = |key| AtlasMetadata { key, base: -32, voxel_size_m: 1.0, clipped: 0, credit: String::new() };
     let key = |y: u32, layer| RegionKey::new(TileCoord::new(17, 9, y).unwrap(), layer);

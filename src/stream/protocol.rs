@@ -84,8 +84,7 @@ impl BuiltRegion {
 
     /// Bytes that it takes on the CPU, for budgets.
     pub fn size_bytes(&self) -> usize {
-        let voxels_bytes = |voxels: &Region| size_of_val(voxels.occupancy.rows()) + voxels.colours.size_bytes();
-        self.voxels.as_ref().map_or(0, voxels_bytes) + self.mesh.gpu_bytes()
+        self.voxels.as_ref().map_or(0, Region::size_bytes) + self.mesh.gpu_bytes()
     }
 }
 

@@ -62,7 +62,8 @@ struct Frame {
 #[repr(C)]
 struct Piece {
     origin_in_eye: [i32; 3],
-    unused: [u32; 5],
+    voxel_edge: i32,
+    unused: [u32; 4],
 }
 
 /// The region's atlas image, texel by texel from the definition.
@@ -159,7 +160,11 @@ impl AtlasRenderer {
         };
         let origin_in_eye = [0, 1, 2].map(|axis| (self.offset[axis] - eye_voxel[axis]) as i32);
         gpu().queue.write_buffer(&self.frame, 0, bytemuck::bytes_of(&frame));
-        gpu().queue.write_buffer(&self.piece, 0, bytemuck::bytes_of(&Piece { origin_in_eye, unused: [0; 5] }));
+        gpu().queue.write_buffer(
+            &self.piece,
+            0,
+            bytemuck::bytes_of(&Piece { origin_in_eye, voxel_edge: 1, unused: [0; 4] }),
+        );
 
         let target = Offscreen::new(gpu(), view.width_px, view.height_px).unwrap();
         let depth = gpu().device.create_texture(&wgpu::TextureDescriptor {

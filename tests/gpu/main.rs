@@ -13,3 +13,4 @@ mod pixels;
 mod ray_oracle;
 mod scene;
 mod slots;
+mod steps;
