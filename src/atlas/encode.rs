@@ -15,11 +15,8 @@ use crate::atlas::metadata::{
 };
 use crate::atlas::morton::voxel_from_texel;
 use crate::atlas::pixels::Indexed;
-use crate::limits::{ATLAS_PIXELS, BRICK_PIXELS, N_STRIPS};
+use crate::limits::{ATLAS_PIXELS, BRICK_PIXELS, N_STRIPS, PALETTE_COLOURS_MAX};
 use crate::voxel::{BrickColours, Colour, ColourDepth, Region};
-
-/// Colours that a palette holds beside air.
-const PALETTE_MAX: usize = 255;
 
 /// The deflate level. Over Tokyo's regions level 5 makes files 1 % larger in two thirds of the time, level 8 makes them
 /// 7 % smaller in 2.6 times the time: files are written once and fetched often, but a city must be encoded in minutes.
@@ -143,7 +140,7 @@ impl Texels {
         let mut colours: Vec<Colour> = entries.iter().map(|&entry| depth.colour(entry)).collect();
         colours.sort_unstable();
         colours.dedup();
-        if colours.len() > PALETTE_MAX {
+        if colours.len() > PALETTE_COLOURS_MAX {
             return Self::Rgba(depth.clone());
         }
         let index_of = |entry| 1 + colours.partition_point(|&colour| colour < depth.colour(entry)) as u8;
