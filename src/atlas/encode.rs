@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::atlas::band::BandFormat;
 use crate::atlas::block::block_from_rows;
 use crate::atlas::chunks::{SIGNATURE, write_chunk};
+use crate::atlas::lineage::{LINEAGE, Lineage, LineageChunk};
 use crate::atlas::metadata::{
     AtlasMetadata, IDAT_CRC, METADATA, MetadataChunk, OCCUPANCY, OccupancyChunk, crc_of_crcs, deflate_into,
 };
@@ -27,9 +28,11 @@ const LEVEL: u32 = 6;
 pub struct EncodeOptions {
     /// Writes the `vxOC` chunk: a reader of half a file has the geometry before the colours.
     pub with_occupancy: bool,
+    /// Writes the `vxPY` chunk: what a coarse region was made of.
+    pub lineage: Option<Lineage>,
 }
 
-/// Encodes a region as an atlas file, without a `vxOC` chunk.
+/// Encodes a region as an atlas file, with no chunk that is optional.
 pub fn encode(region: &Region, metadata: &AtlasMetadata) -> Vec<u8> {
     encode_with(region, metadata, EncodeOptions::default())
 }
@@ -52,6 +55,10 @@ pub fn encode_with(region: &Region, metadata: &AtlasMetadata, options: EncodeOpt
     if options.with_occupancy {
         bound_to_pixels.push(file.len());
         write_chunk(&mut file, OCCUPANCY, &OccupancyChunk::to_chunk_data(&region.occupancy));
+    }
+    if let Some(lineage) = &options.lineage {
+        bound_to_pixels.push(file.len());
+        write_chunk(&mut file, LINEAGE, &LineageChunk::to_chunk_data(lineage));
     }
     let crcs = write_strips(&mut file, region, &texels);
     write_chunk(&mut file, *b"IEND", &[]);
