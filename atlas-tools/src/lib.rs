@@ -5,8 +5,8 @@
 //! ```
 //!
 //! `atlas-tools` is a program; this library exists so that tests, fuzz targets and the maker of the demo city reach its
-//! parts. Everything from `input` to `voxelise` is pure but for the reading of tiles; files are written by `encode`
-//! alone, through `output`.
+//! parts. Everything from `input` to `voxelise` is pure but for the reading of tiles; files are written by `encode` and
+//! `demo` alone, through `output`.
 
 pub mod input;
 
@@ -26,7 +26,10 @@ pub mod inspect;
 pub mod serve;
 pub mod validate;
 
+mod document;
 pub mod interrupt;
+pub mod jobs;
 pub mod outcome;
 pub mod output;
+pub mod progress;
 pub mod tileset_files;

@@ -25,9 +25,10 @@ use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::limits::{REGION_VOXELS, ZOOM_FULL};
 use voxatlas::voxel::Region;
 
-use crate::encode;
+use crate::document::document;
 use crate::outcome::{Outcome, print};
 use crate::output::OutputDir;
+use crate::tileset_files::file_name;
 use crate::voxelise::BASE;
 use canvas::Canvas;
 
@@ -67,10 +68,10 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let regions = city()?;
     let files: Vec<Vec<u8>> = regions.par_iter().map(|(key, region)| atlas::encode(region, &metadata(*key))).collect();
     for ((key, _), file) in regions.iter().zip(&files) {
-        out.write(&encode::file_name(key.tile, key.layer as u32), file)?;
+        out.write(&file_name(*key), file)?;
     }
-    let written: Vec<_> = regions.iter().map(|(key, _)| (key.tile, key.layer as u32)).collect();
-    let mut document = encode::document(&written, CREDIT);
+    let written: Vec<_> = regions.iter().map(|(key, _)| *key).collect();
+    let mut document = document(&written, CREDIT);
     document.name = Some(NAME.to_owned());
     if let Some(object) = &mut document.voxatlas {
         DATUM.clone_into(&mut object.datum);

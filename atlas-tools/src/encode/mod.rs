@@ -8,7 +8,6 @@ mod plan;
 mod rows;
 mod summary;
 mod tile;
-mod tileset;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,7 +17,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use rayon::prelude::*;
 use voxatlas::geo::{Bbox, TileCoord};
 
@@ -26,13 +25,11 @@ use crate::buildings::Neighbourhood;
 use crate::input::{self, Input, LayerSelection};
 use crate::outcome::{Outcome, print};
 use crate::output::OutputDir;
+use crate::{document, jobs, progress};
 use plan::Plan;
 use rows::{Rows, Source};
 use summary::Summary;
 use tile::{City, TileMaker, TileReport};
-
-pub(crate) use tile::file_name;
-pub(crate) use tileset::document;
 
 /// Makes a tileset from building features.
 ///
@@ -89,21 +86,16 @@ pub fn run(args: &EncodeArgs) -> anyhow::Result<Outcome> {
     let inputs = input::open(&args.inputs, &selection)?;
     let plan = Plan::new(&inputs, args.bbox, &args.tiles)?;
     let out = OutputDir::create(&args.out)?;
-    let jobs = args.jobs.map_or(0, NonZeroUsize::get);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .thread_name(|idx| format!("encode-{idx}"))
-        .build()
-        .context("the worker threads cannot be started")?;
+    let pool = jobs::pool(args.jobs, "encode")?;
     let run = Run {
         inputs: &inputs,
         maker: TileMaker { out: &out, has_ground: !args.no_ground, credit: &args.attribution },
         stop: crate::interrupt::flag().context("Ctrl-C cannot be watched")?,
-        progress: progress_bar(plan.n_tiles() as u64, args.quiet),
+        progress: progress::bar(plan.n_tiles() as u64, "tiles", args.quiet),
     };
     let mut summary = pool.install(|| run.all_rows(&plan))?;
     run.progress.finish_and_clear();
-    out.write("tiles.json", tileset::document(&summary.written, &args.attribution).to_json().as_bytes())?;
+    out.write("tiles.json", document::document(&summary.written, &args.attribution).to_json().as_bytes())?;
     summary.seconds = begin.elapsed().as_secs_f64();
     if args.json {
         print(&summary.to_json())?;
@@ -111,18 +103,6 @@ pub fn run(args: &EncodeArgs) -> anyhow::Result<Outcome> {
         print(&summary.to_text(&args.out))?;
     }
     Ok(Outcome::with_findings(!summary.failures.is_empty()))
-}
-
-/// Hidden by indicatif itself where the standard error is no terminal.
-fn progress_bar(n_tiles: u64, quiet: bool) -> ProgressBar {
-    if quiet {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(n_tiles), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template("{bar:40} {pos}/{len} tiles, {elapsed}, {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }
 
 /// What the stages of a run share.

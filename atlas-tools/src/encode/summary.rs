@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
-use voxatlas::geo::TileCoord;
+use voxatlas::geo::RegionKey;
 
 use super::tile::TileReport;
 use crate::input::{FALLBACK_HEIGHT_M, Fallback, Feature, FeatureId};
@@ -38,7 +38,7 @@ pub(super) struct Summary {
     pub(super) failures: Vec<String>,
     /// The regions that were written, in the order of the tiles.
     #[serde(skip)]
-    pub(super) written: Vec<(TileCoord, u32)>,
+    pub(super) written: Vec<RegionKey>,
     #[serde(skip)]
     seen: FxHashSet<FeatureId>,
 }
@@ -96,7 +96,7 @@ impl Summary {
         for file in report.files {
             self.voxels += file.voxels;
             self.bytes += file.size_bytes;
-            self.written.push((report.tile, file.layer));
+            self.written.push(file.key);
         }
     }
 
