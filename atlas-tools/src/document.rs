@@ -65,6 +65,15 @@ pub(crate) fn list_regions(tileset: &mut Tileset, keys: &BTreeSet<RegionKey>) {
     tileset.voxatlas.get_or_insert(object).layers = layers;
 }
 
+/// The bitmaps of a document, each with its layer.
+pub(crate) fn bitmaps(tileset: &Tileset) -> impl Iterator<Item = (i32, TileBitmap)> + '_ {
+    let layers = tileset.voxatlas.iter().flat_map(|object| &object.layers);
+    layers.flat_map(|LayerObject { layer, availability, .. }| {
+        // Parsing the document has checked them.
+        availability.iter().filter_map(|bitmap| Some((*layer, TileBitmap::decode(bitmap, *layer).ok()?)))
+    })
+}
+
 /// A layer's object as the document has it, or one with our names.
 fn layer_object(tileset: &Tileset, layer: i32) -> LayerObject {
     let known = tileset.voxatlas.iter().flat_map(|object| &object.layers).find(|object| object.layer == layer);

@@ -20,12 +20,13 @@ use clap::Args;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use voxatlas::geo::{Bbox, TileCoord};
+use voxatlas::limits::ZOOM_COARSEST;
 
 use crate::buildings::Neighbourhood;
 use crate::input::{self, Input, LayerSelection};
 use crate::outcome::{Outcome, print};
 use crate::output::OutputDir;
-use crate::{document, jobs, progress};
+use crate::{document, jobs, progress, pyramid};
 use plan::Plan;
 use rows::{Rows, Source};
 use summary::Summary;
@@ -39,6 +40,7 @@ use tile::{City, TileMaker, TileReport};
 /// tell sea from land. Every zoom 17 tile that is asked for gets ground, also where there are no buildings.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 done, 1 done but a tile failed, 2 wrong usage or nothing done.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct EncodeArgs {
     /// Folders of vector tiles; ids are shared between them, as by the parts of one data set
     #[arg(required = true, value_name = "INPUT")]
@@ -58,6 +60,9 @@ pub struct EncodeArgs {
     /// Leaves the ground out: buildings alone, and no file where there are none
     #[arg(long)]
     pub no_ground: bool,
+    /// Makes the coarser zooms too, down to 12: the same as `atlas-tools pyramid` afterwards
+    #[arg(long)]
+    pub pyramid: bool,
     /// Who is to be credited; stands in tiles.json and in every file
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub attribution: String,
@@ -95,14 +100,20 @@ pub fn run(args: &EncodeArgs) -> anyhow::Result<Outcome> {
     };
     let mut summary = pool.install(|| run.all_rows(&plan))?;
     run.progress.finish_and_clear();
-    out.write("tiles.json", document::document(&summary.written, &args.attribution).to_json().as_bytes())?;
+    let tileset = document::document(&summary.written, &args.attribution);
+    out.write("tiles.json", tileset.to_json().as_bytes())?;
+    if args.pyramid && !summary.written.is_empty() {
+        let build =
+            pyramid::Build { out: &out, min_zoom: ZOOM_COARSEST, force: false, quiet: args.quiet, stop: &run.stop };
+        summary.pyramid = Some(pool.install(|| build.run(tileset))?);
+    }
     summary.seconds = begin.elapsed().as_secs_f64();
     if args.json {
         print(&summary.to_json())?;
     } else if !args.quiet {
         print(&summary.to_text(&args.out))?;
     }
-    Ok(Outcome::with_findings(!summary.failures.is_empty()))
+    Ok(Outcome::with_findings(summary.has_failures()))
 }
 
 /// What the stages of a run share.

@@ -9,6 +9,7 @@ use voxatlas::geo::RegionKey;
 
 use super::tile::TileReport;
 use crate::input::{FALLBACK_HEIGHT_M, Fallback, Feature, FeatureId};
+use crate::pyramid;
 
 /// The counts of a run. Sums over tiles in their order: the same for every number of jobs.
 #[derive(Debug, Serialize)]
@@ -36,6 +37,9 @@ pub(super) struct Summary {
     pub(super) seconds: f64,
     /// Source tiles that could not be read, and why.
     pub(super) failures: Vec<String>,
+    /// What the pyramid came to, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pyramid: Option<pyramid::Summary>,
     /// The regions that were written, in the order of the tiles.
     #[serde(skip)]
     pub(super) written: Vec<RegionKey>,
@@ -66,6 +70,7 @@ impl Summary {
             bytes: 0,
             seconds: 0.0,
             failures: Vec::new(),
+            pyramid: None,
             written: Vec::new(),
             seen: FxHashSet::default(),
         }
@@ -100,6 +105,11 @@ impl Summary {
         }
     }
 
+    /// Whether something could not be read.
+    pub(super) fn has_failures(&self) -> bool {
+        !self.failures.is_empty() || self.pyramid.as_ref().is_some_and(|pyramid| !pyramid.failures.is_empty())
+    }
+
     pub(super) fn to_json(&self) -> String {
         // Plain numbers and strings: nothing in them can fail to be JSON.
         serde_json::to_string_pretty(self).map(|json| json + "\n").unwrap_or_default()
@@ -132,6 +142,9 @@ impl Summary {
         line("time", format!("{:.1} s", self.seconds));
         for failure in &self.failures {
             line("failed", failure.clone());
+        }
+        if let Some(pyramid) = &self.pyramid {
+            text += &pyramid.to_text();
         }
         text
     }
