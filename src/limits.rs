@@ -103,6 +103,9 @@ pub const UPLOAD_MILLIS_PER_FRAME: f64 = 2.0;
 /// its deflate framing, a little above 64 MiB.
 pub const ATLAS_FILE_BYTES_MAX: usize = 80 << 20;
 
+/// Colours that the palette of a file holds beside air.
+pub const PALETTE_COLOURS_MAX: usize = 255;
+
 /// The version of the atlas format that is read and written.
 pub const ATLAS_FORMAT: u32 = 1;
 

@@ -38,6 +38,11 @@ impl OutputDir {
         Ok(dir)
     }
 
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where a file stands.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)

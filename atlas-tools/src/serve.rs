@@ -4,11 +4,10 @@
 //! readers take for an empty region.
 
 use std::future::Future;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use axum::Router;
 use axum::http::{HeaderValue, Method, Response, header};
 use axum::middleware::map_response;
@@ -18,9 +17,9 @@ use tokio::net::TcpListener;
 use tower_http::cors::{Any, CorsLayer};
 use tower_http::services::ServeDir;
 use voxatlas::atlas::Tileset;
-use voxatlas::limits::TILESET_BYTES_MAX;
 
 use crate::outcome::{Outcome, print};
+use crate::tileset_files;
 
 /// Serve a tileset over HTTP
 #[derive(Debug, clap::Args)]
@@ -69,7 +68,8 @@ struct Server {
 
 impl Server {
     async fn bind(args: &ServeArgs) -> anyhow::Result<Self> {
-        let tileset = read_tileset(&args.dir)?;
+        // Refuses what no viewer could open, before anybody wonders about 404s.
+        let tileset = tileset_files::document(&args.dir)?;
         let wanted = SocketAddr::new(args.bind, args.port);
         let listener = TcpListener::bind(wanted)
             .await
@@ -101,25 +101,6 @@ impl Server {
         let (dir, url) = (self.dir.display(), self.url());
         format!("Serving {name} in {dir} at {url}\n\n    voxatlas view {url}\n\nCtrl-C ends it.\n")
     }
-}
-
-/// Refuses what no viewer could open, before anybody wonders about 404s.
-fn read_tileset(dir: &Path) -> anyhow::Result<Tileset> {
-    if !dir.is_dir() {
-        bail!("{} is no directory: expected a tileset, a directory with a tiles.json", dir.display());
-    }
-    let path = dir.join("tiles.json");
-    let metadata = match path.metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            bail!("{} is no tileset: it has no tiles.json (`atlas-tools encode --out` writes one)", dir.display())
-        }
-        metadata => metadata.with_context(|| path.display().to_string())?,
-    };
-    if metadata.len() > TILESET_BYTES_MAX as u64 {
-        bail!("{}: found {} bytes, expected at most {TILESET_BYTES_MAX}", path.display(), metadata.len());
-    }
-    let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
-    Ok(Tileset::parse(&bytes, &path.display().to_string())?)
 }
 
 fn router(dir: &Path) -> Router {
@@ -272,7 +253,7 @@ mod tests {
     #[test]
     fn what_is_no_tileset_is_refused() {
         let check = |dir: &Path, expected: &str| {
-            let text = read_tileset(dir).unwrap_err().to_string();
+            let text = tileset_files::document(dir).unwrap_err().to_string();
             assert!(text.contains(expected) && text.contains(&dir.display().to_string()), "{text}");
         };
         let dir = TempDir::new().unwrap();

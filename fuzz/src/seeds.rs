@@ -16,7 +16,7 @@ fn main() -> std::io::Result<()> {
         write("decode_atlas", name, &[&[1][..], &file].concat())?;
         write("decode_atlas", &format!("{name}-plain"), &[&[1][..], &without_metadata(&file)].concat())?;
     }
-    let with_occupancy = encode_with(&post(20), &metadata(), EncodeOptions { with_occupancy: true });
+    let with_occupancy = encode_with(&post(20), &metadata(), EncodeOptions { with_occupancy: true, ..EncodeOptions::default() });
     write("decode_atlas", "occupancy", &[&[1][..], &with_occupancy].concat())?;
     write("tiles_json", "plain", br#"{"tilejson": "3.0.0", "tiles": ["{z}/{x}/{y}.png"]}"#)?;
     write(

@@ -6,3 +6,4 @@ mod real_data;
 
 mod check;
 mod encode;
+mod pyramid;
