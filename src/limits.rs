@@ -105,6 +105,23 @@ pub const PROGRESS_BYTES_PER_SEC: u64 = 1_024;
 /// Longest wait that a server's Retry-After is granted, in milliseconds.
 pub const RETRY_AFTER_MILLIS_MAX: u64 = 60_000;
 
+/// First bytes of a PMTiles archive, which hold its header and its root directory: the format promises that they fit.
+pub const ARCHIVE_HEAD_BYTES: usize = 16 << 10;
+
+/// Largest directory of a PMTiles archive that is read, in bytes once inflated. Writers aim at 4,096 entries, some
+/// 30 KiB; this one could list a million tiles.
+pub const ARCHIVE_DIRECTORY_BYTES_MAX: usize = 4 << 20;
+
+/// What the directories of one PMTiles archive may take in memory, in bytes: 300 of the usual size.
+pub const ARCHIVE_DIRECTORIES_BYTES_MAX: usize = 32 << 20;
+
+/// Directories between the root of a PMTiles archive and a tile, so that one that points at itself ends. Writers use
+/// one, the format discourages more.
+pub const ARCHIVE_DEPTH_MAX: usize = 4;
+
+/// How often one fetch starts anew because the archive was replaced under it.
+pub const ARCHIVE_RESTARTS_MAX: usize = 2;
+
 /// Regions on screen at most: one zoom for now, the pyramid multiplies it.
 pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM;
 
@@ -141,5 +158,7 @@ const _: () = {
     assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
     assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");
     assert!(TIMEOUT_TOTAL_MILLIS >= TIMEOUT_MILLIS, "a request may use its first wait to the end");
+    // An entry takes four bytes in a file and 24 in memory.
+    assert!(ARCHIVE_DIRECTORIES_BYTES_MAX > 6 * ARCHIVE_DIRECTORY_BYTES_MAX, "the largest directory can be kept");
     assert!(ATLAS_FILE_BYTES_MAX > REGION_VOLUME * 4 + ATLAS_PIXELS as usize, "the worst atlas can be read");
 };
