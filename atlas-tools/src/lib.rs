@@ -23,10 +23,14 @@ pub mod voxelise;
 pub mod demo;
 pub mod encode;
 pub mod inspect;
+pub mod pack;
 pub mod serve;
+pub mod unpack;
 pub mod validate;
 
+pub mod archives;
 pub mod interrupt;
 pub mod outcome;
 pub mod output;
+pub mod progress;
 pub mod tileset_files;

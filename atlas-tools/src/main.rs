@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use atlas_tools::outcome::{FATAL, Outcome};
-use atlas_tools::{demo, encode, inspect, serve, validate};
+use atlas_tools::{demo, encode, inspect, pack, serve, unpack, validate};
 use clap::{Parser, Subcommand};
 
 /// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
@@ -22,6 +22,8 @@ enum Command {
     Encode(encode::EncodeArgs),
     Inspect(inspect::InspectArgs),
     Validate(validate::ValidateArgs),
+    Pack(pack::PackArgs),
+    Unpack(unpack::UnpackArgs),
     Demo(demo::DemoArgs),
     Serve(serve::ServeArgs),
 }
@@ -42,6 +44,8 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Encode(args) => encode::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Serve(args) => serve::run(&args),
     }

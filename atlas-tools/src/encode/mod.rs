@@ -18,7 +18,7 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use rayon::prelude::*;
 use voxatlas::geo::{Bbox, TileCoord};
 
@@ -26,6 +26,7 @@ use crate::buildings::Neighbourhood;
 use crate::input::{self, Input, LayerSelection};
 use crate::outcome::{Outcome, print};
 use crate::output::OutputDir;
+use crate::progress;
 use plan::Plan;
 use rows::{Rows, Source};
 use summary::Summary;
@@ -99,7 +100,7 @@ pub fn run(args: &EncodeArgs) -> anyhow::Result<Outcome> {
         inputs: &inputs,
         maker: TileMaker { out: &out, has_ground: !args.no_ground, credit: &args.attribution },
         stop: crate::interrupt::flag().context("Ctrl-C cannot be watched")?,
-        progress: progress_bar(plan.n_tiles() as u64, args.quiet),
+        progress: progress::tiles(plan.n_tiles() as u64, args.quiet),
     };
     let mut summary = pool.install(|| run.all_rows(&plan))?;
     run.progress.finish_and_clear();
@@ -111,18 +112,6 @@ pub fn run(args: &EncodeArgs) -> anyhow::Result<Outcome> {
         print(&summary.to_text(&args.out))?;
     }
     Ok(Outcome::with_findings(!summary.failures.is_empty()))
-}
-
-/// Hidden by indicatif itself where the standard error is no terminal.
-fn progress_bar(n_tiles: u64, quiet: bool) -> ProgressBar {
-    if quiet {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(n_tiles), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template("{bar:40} {pos}/{len} tiles, {elapsed}, {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
 }
 
 /// What the stages of a run share.

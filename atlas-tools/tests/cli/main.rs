@@ -4,5 +4,6 @@ mod common;
 #[path = "../../../tests/common/real_data.rs"]
 mod real_data;
 
+mod archive;
 mod check;
 mod encode;
