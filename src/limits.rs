@@ -134,6 +134,23 @@ pub const N_ZOOMS: usize = (ZOOM_FULL - ZOOM_COARSEST) as usize + 1;
 /// Regions on screen at most.
 pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM * N_ZOOMS;
 
+/// First bytes of a PMTiles archive, which hold its header and its root directory: the format promises that they fit.
+pub const ARCHIVE_HEAD_BYTES: usize = 16 << 10;
+
+/// Largest directory of a PMTiles archive that is read, in bytes once inflated. Writers aim at 4,096 entries, some
+/// 30 KiB; this one could list a million tiles.
+pub const ARCHIVE_DIRECTORY_BYTES_MAX: usize = 4 << 20;
+
+/// What the directories of one PMTiles archive may take in memory, in bytes: 300 of the usual size.
+pub const ARCHIVE_DIRECTORIES_BYTES_MAX: usize = 32 << 20;
+
+/// Directories between the root of a PMTiles archive and a tile, so that one that points at itself ends. Writers use
+/// one, the format discourages more.
+pub const ARCHIVE_DEPTH_MAX: usize = 4;
+
+/// How often one fetch starts anew because the archive was replaced under it.
+pub const ARCHIVE_RESTARTS_MAX: usize = 2;
+
 /// Size of a page of quads or face colours on the GPU, in bytes. A real region has 1 to 2 MiB of both, so that a page
 /// holds several; small enough that the last one, half empty, costs little, and within what every device binds.
 pub const GPU_PAGE_BYTES: u64 = 8 << 20;
@@ -168,5 +185,7 @@ const _: () = {
     assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
     assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");
     assert!(TIMEOUT_TOTAL_MILLIS >= TIMEOUT_MILLIS, "a request may use its first wait to the end");
+    // An entry takes four bytes in a file and 24 in memory.
+    assert!(ARCHIVE_DIRECTORIES_BYTES_MAX > 6 * ARCHIVE_DIRECTORY_BYTES_MAX, "the largest directory can be kept");
     assert!(ATLAS_FILE_BYTES_MAX > REGION_VOLUME * 4 + ATLAS_PIXELS as usize, "the worst atlas can be read");
 };

@@ -1,5 +1,7 @@
 //! `atlas-tools inspect`: what a file or a tileset is.
 
+mod archive;
+
 use std::cmp::Reverse;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -10,14 +12,16 @@ use serde::Serialize;
 use serde_json::json;
 use voxatlas::atlas::{self, AtlasReport, Availability, ColourType, ImageKind, Lineage, Tileset};
 
+use crate::archives::is_archive;
 use crate::outcome::{Outcome, print};
 use crate::{document, tileset_files};
 
-/// Says what an atlas file or a tileset is: its size, kind, chunks, metadata and voxels, and what is wrong with it.
+/// Says what an atlas file, a tileset or a PMTiles archive is: its size, kind, chunks, metadata and voxels, and what is
+/// wrong with it.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 nothing is wrong, 1 something is, 2 it cannot be read.")]
 pub struct InspectArgs {
-    /// An atlas file, or a folder with a tiles.json
+    /// An atlas file, a PMTiles archive, or a folder with a tiles.json
     #[arg(value_name = "FILE|DIR")]
     pub path: PathBuf,
     /// Prints JSON
@@ -33,7 +37,11 @@ pub struct InspectArgs {
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     let path = &args.path;
     let metadata = std::fs::metadata(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    if metadata.is_dir() { inspect_dir(path, args.json) } else { inspect_file(path, args.json) }
+    match metadata.is_dir() {
+        true => inspect_dir(path, args.json),
+        false if is_archive(path) => archive::inspect(path, args.json),
+        false => inspect_file(path, args.json),
+    }
 }
 
 fn inspect_file(path: &Path, as_json: bool) -> anyhow::Result<Outcome> {
@@ -207,13 +215,7 @@ fn inspect_dir(path: &Path, as_json: bool) -> anyhow::Result<Outcome> {
     } else {
         let mut text = Lines::default();
         text.line("tileset", &path.display().to_string());
-        text.line("zooms", &format!("{} to {}", tileset.minzoom, tileset.maxzoom));
-        if let Some([west, south, east, north]) = tileset.bounds {
-            text.line("bounds", &format!("{west:.6},{south:.6},{east:.6},{north:.6}"));
-        }
-        let datum = tileset.voxatlas.as_ref().map_or("unknown", |object| object.datum.as_str());
-        text.line("heights", &format!("from {datum}; layer 0 begins at y = {}", tileset.base()));
-        text.line("credit", tileset.attribution.as_deref().unwrap_or("none"));
+        text.tileset(&tileset);
         for (layer, zooms) in layers {
             let listed: Vec<_> = zooms.iter().map(|(zoom, n)| format!("{n} tiles of zoom {zoom}")).collect();
             let listed = if listed.is_empty() { "not listed".to_owned() } else { listed.join(", ") };
@@ -248,6 +250,17 @@ fn to_json(view: &impl Serialize) -> anyhow::Result<String> {
 struct Lines(String);
 
 impl Lines {
+    /// What a document says of its tileset as a whole.
+    fn tileset(&mut self, tileset: &Tileset) {
+        self.line("zooms", &format!("{} to {}", tileset.minzoom, tileset.maxzoom));
+        if let Some([west, south, east, north]) = tileset.bounds {
+            self.line("bounds", &format!("{west:.6},{south:.6},{east:.6},{north:.6}"));
+        }
+        let datum = tileset.voxatlas.as_ref().map_or("unknown", |object| object.datum.as_str());
+        self.line("heights", &format!("from {datum}; layer 0 begins at y = {}", tileset.base()));
+        self.line("credit", tileset.attribution.as_deref().unwrap_or("none"));
+    }
+
     fn line(&mut self, label: &str, value: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{label:<10}{value}");

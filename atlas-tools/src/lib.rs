@@ -23,10 +23,13 @@ pub mod voxelise;
 pub mod demo;
 pub mod encode;
 pub mod inspect;
+pub mod pack;
 pub mod pyramid;
 pub mod serve;
+pub mod unpack;
 pub mod validate;
 
+pub mod archives;
 mod document;
 pub mod interrupt;
 pub mod jobs;

@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use atlas_tools::outcome::{FATAL, Outcome};
-use atlas_tools::{demo, encode, inspect, pyramid, serve, validate};
+use atlas_tools::{demo, encode, inspect, pack, pyramid, serve, unpack, validate};
 use clap::{Parser, Subcommand};
 
 /// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
@@ -23,6 +23,8 @@ enum Command {
     Pyramid(pyramid::PyramidArgs),
     Inspect(inspect::InspectArgs),
     Validate(validate::ValidateArgs),
+    Pack(pack::PackArgs),
+    Unpack(unpack::UnpackArgs),
     Demo(demo::DemoArgs),
     Serve(serve::ServeArgs),
 }
@@ -44,6 +46,8 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Pyramid(args) => pyramid::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Serve(args) => serve::run(&args),
     }

@@ -18,22 +18,34 @@ const DEPTH_MAX: usize = 8;
 /// A folder cannot be listed.
 pub fn list(root: &Path) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
-    list_below(root, "", 0, &mut files)?;
+    walk(root, &mut |file| {
+        if is_image(file) || is_leftover(file) {
+            files.push(file.to_owned());
+        }
+    })?;
     files.sort();
     Ok(files)
 }
 
-fn list_below(folder: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) -> io::Result<()> {
+/// Names every file below a folder, as a relative path with `/`, in no order. A name that is no UTF-8 is passed over: no
+/// tileset has one.
+///
+/// # Errors
+///
+/// A folder cannot be listed.
+pub fn walk(root: &Path, visit: &mut impl FnMut(&str)) -> io::Result<()> {
+    walk_below(root, "", 0, visit)
+}
+
+fn walk_below(folder: &Path, prefix: &str, depth: usize, visit: &mut impl FnMut(&str)) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let relative = format!("{prefix}{name}");
-        if path.is_dir() {
-            if depth < DEPTH_MAX {
-                list_below(&path, &format!("{relative}/"), depth + 1, files)?;
-            }
-        } else if is_image(name) || is_leftover(name) {
-            files.push(relative);
+        if !path.is_dir() {
+            visit(&relative);
+        } else if depth < DEPTH_MAX {
+            walk_below(&path, &format!("{relative}/"), depth + 1, visit)?;
         }
     }
     Ok(())

@@ -1,5 +1,6 @@
 //! `atlas-tools validate`: whether a tileset is sound.
 
+mod archive;
 mod pyramid;
 
 use std::path::{Path, PathBuf};
@@ -11,6 +12,7 @@ use serde::Serialize;
 use voxatlas::atlas::{self, Availability, FileMark, Lineage, Presence, Tileset};
 use voxatlas::geo::RegionKey;
 
+use crate::archives::is_archive;
 use crate::outcome::{Outcome, print};
 use crate::{document, tileset_files};
 use pyramid::Pyramid;
@@ -20,8 +22,8 @@ use pyramid::Pyramid;
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 the tileset is sound, 1 there are findings, 2 it cannot be read.")]
 pub struct ValidateArgs {
-    /// The folder that holds tiles.json
-    #[arg(value_name = "DIR")]
+    /// The folder that holds tiles.json, or a PMTiles archive
+    #[arg(value_name = "DIR|FILE.pmtiles")]
     pub dir: PathBuf,
     /// Prints JSON
     #[arg(long)]
@@ -51,7 +53,8 @@ struct Report {
 ///
 /// The folder cannot be read.
 pub fn run(args: &ValidateArgs) -> anyhow::Result<Outcome> {
-    let report = validate(&args.dir)?;
+    let is_file = is_archive(&args.dir) && !args.dir.is_dir();
+    let report = if is_file { archive::validate(&args.dir)? } else { validate(&args.dir)? };
     let text = if args.json { serde_json::to_string_pretty(&report)? + "\n" } else { report.to_text() };
     print(&text)?;
     Ok(Outcome::with_findings(!report.findings.is_empty()))

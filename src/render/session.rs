@@ -134,9 +134,8 @@ impl Session {
         }
         for update in shown {
             let key = update.region.as_ref().map(|built| built.key);
-            match (self.renderer.apply(update), key) {
-                (Err(error), Some(key)) => refused.push((key, error.to_string())),
-                _ => {}
+            if let (Err(error), Some(key)) = (self.renderer.apply(update), key) {
+                refused.push((key, error.to_string()));
             }
         }
         for update in &frame.octants {
@@ -243,7 +242,7 @@ impl Session {
 
 /// How many bytes a frame may upload so that it takes no longer than it should: the scene counts bytes, and only here is
 /// a clock.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct UploadPace {
     /// The slower of what was measured lately, in bytes a second; unknown before the first upload.
     bytes_per_sec: Option<f64>,
@@ -262,12 +261,6 @@ impl UploadPace {
             let before = self.bytes_per_sec.unwrap_or(rate);
             self.bytes_per_sec = Some(if rate < before { rate } else { before + (rate - before) / 8.0 });
         }
-    }
-}
-
-impl Default for UploadPace {
-    fn default() -> Self {
-        Self { bytes_per_sec: None }
     }
 }
 

@@ -11,13 +11,17 @@
 //! | everything else | permanent |
 //! | a body above the limit, dropped unread | a bad atlas |
 
+mod range;
+
 use std::net::IpAddr;
 use std::time::{Duration, SystemTime};
 
 use reqwest::header::{CONTENT_TYPE, HeaderMap, RETRY_AFTER};
-use reqwest::{Client, Response, StatusCode};
+use reqwest::{Client, RequestBuilder, Response, StatusCode};
 use tokio::time::{Instant, timeout_at};
 use url::{Host, Url};
+
+pub(super) use range::{FileVersion, Ranged};
 
 use super::config::SourceConfig;
 use super::error::SourceError;
@@ -59,29 +63,26 @@ impl HttpClient {
     /// Gets a file of at most `bytes_max` bytes; `None` where there is none. `expected` ends the messages.
     pub(super) async fn get(&self, url: &Url, bytes_max: usize, expected: &str) -> Result<Option<Body>, LoadError> {
         let request = Request { url, bytes_max, expected, config: &self.config, started: Instant::now() };
-        let first_byte_at = request.started + self.config.timeout.min(self.config.timeout_total);
-        let response = match timeout_at(first_byte_at, self.client.get(url.clone()).send()).await {
-            Err(_) => {
-                let found = format!("no answer within {}", seconds(first_byte_at - request.started));
-                return Err(request.transient(&found, None));
-            }
-            // The URL cannot be asked for, or the redirects go round in circles.
-            Ok(Err(error)) if error.is_builder() || error.is_redirect() => {
-                return Err(request.permanent(&root_cause(&error)));
-            }
-            Ok(Err(error)) => return Err(request.transient(&root_cause(&error), None)),
-            Ok(Ok(response)) => response,
-        };
+        let response = self.send(&request, self.client.get(url.clone())).await?;
         match response.status() {
             StatusCode::OK => request.body(response).await.map(Some),
             StatusCode::NO_CONTENT | StatusCode::NOT_FOUND | StatusCode::GONE => Ok(None),
-            status @ (StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS) => {
-                Err(request.transient(&format!("status {status}"), retry_after(response.headers())))
+            _ => Err(request.refused(&response)),
+        }
+    }
+
+    /// Sends a request and waits for the head of its answer.
+    async fn send(&self, request: &Request<'_>, builder: RequestBuilder) -> Result<Response, LoadError> {
+        let first_byte_at = request.started + self.config.timeout.min(self.config.timeout_total);
+        match timeout_at(first_byte_at, builder.send()).await {
+            Err(_) => {
+                let found = format!("no answer within {}", seconds(first_byte_at - request.started));
+                Err(request.transient(&found, None))
             }
-            status if status.is_server_error() => {
-                Err(request.transient(&format!("status {status}"), retry_after(response.headers())))
-            }
-            status => Err(request.permanent(&format!("status {status}"))),
+            // The URL cannot be asked for, or the redirects go round in circles.
+            Ok(Err(error)) if error.is_builder() || error.is_redirect() => Err(request.permanent(&root_cause(&error))),
+            Ok(Err(error)) => Err(request.transient(&root_cause(&error), None)),
+            Ok(Ok(response)) => Ok(response),
         }
     }
 }
@@ -121,6 +122,18 @@ impl Request<'_> {
             bytes.extend_from_slice(&chunk);
             pace.advance(chunk.len(), Instant::now());
         }
+    }
+
+    /// What an answer says that brings no file.
+    fn refused(&self, response: &Response) -> LoadError {
+        let status = response.status();
+        let found = format!("status {status}");
+        let comes_back =
+            matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS);
+        if comes_back || status.is_server_error() {
+            return self.transient(&found, retry_after(response.headers()));
+        }
+        self.permanent(&found)
     }
 
     fn what(&self, found: &str) -> String {

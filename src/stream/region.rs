@@ -156,7 +156,7 @@ impl RegionState {
         match (task.kind, outcome) {
             // An empty file says what a 404 says.
             (TaskKind::Fetch, Outcome::Fetched(atlas)) if atlas.bytes().is_empty() => {
-                self.succeed(Held::Empty { since: now })
+                self.succeed(Held::Empty { since: now });
             }
             (TaskKind::Fetch, Outcome::Fetched(atlas)) => self.held = Held::Image(atlas),
             (TaskKind::Build, Outcome::Built(built)) if !built.is_empty() => self.succeed(Held::Full(built)),

@@ -340,7 +340,9 @@ impl InterestFinder {
         // A parent is refined where none of its children in the picture was left out.
         for child in self.level.iter().filter(|child| child.is_visible) {
             let parent = self.parents.iter().position(|parent| child.key.parent() == Some(parent.key));
-            parent.into_iter().for_each(|idx| n_chosen[idx] += 1);
+            if let Some(idx) = parent {
+                n_chosen[idx] += 1;
+            }
         }
         let refined = self.parents.iter().zip(n_needed.iter().zip(&n_chosen));
         let refined = refined.filter(|(_, (needed, chosen))| needed == chosen && **chosen > 0);

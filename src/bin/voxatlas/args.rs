@@ -35,7 +35,7 @@ pub(crate) enum Command {
 /// What every command that opens a tileset takes.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArgs {
-    /// A directory, a tiles.json, a URL, or a URL template such as https://host/{z}/{x}/{y}.png; without it the
+    /// A directory, a tiles.json, a .pmtiles archive, a URL of these, or a URL template such as https://host/{z}/{x}/{y}.png; without it the
     /// embedded demo city
     #[arg(value_name = "SOURCE")]
     pub(crate) source: Option<String>,
