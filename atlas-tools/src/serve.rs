@@ -164,7 +164,7 @@ mod tests {
 
     fn tileset() -> TempDir {
         let dir = TempDir::new().unwrap();
-        let tileset = Tileset::of_template("{z}/{x}/{y}.png").unwrap();
+        let tileset = voxatlas::atlas::Tileset::of_template("{z}/{x}/{y}.png").unwrap();
         fs::write(dir.path().join("tiles.json"), tileset.to_json()).unwrap();
         fs::create_dir_all(dir.path().join("17/1")).unwrap();
         fs::write(dir.path().join("17/1/2.png"), ATLAS).unwrap();
