@@ -49,7 +49,7 @@ fn bench(name: &str, n_frames: usize, act: impl Fn(usize, Pose) -> Pose) {
         let (frame, framing) = timed(|| stream.scene.frame(stream.finder.interest(), stream.now));
         times.push(handling + looking + framing);
         scene_times.push(handling + framing);
-        events.extend(frame.commands.into_iter().filter_map(answer));
+        events.extend(frame.commands.iter().filter_map(answer));
     }
     let worst = times.iter().max().copied().unwrap_or_default();
     let n_slots = stream.scene.slots().flatten().count();

@@ -45,7 +45,7 @@ impl Loaded {
     /// One frame with the camera at `pose`; its tasks are answered at once, after it.
     pub(crate) fn step(&mut self, pose: Pose) {
         let frame = self.frame(pose);
-        for command in frame.commands {
+        for command in &frame.commands {
             if let Some(event) = answer(command) {
                 self.scene.handle(event, self.now);
             }
@@ -71,8 +71,8 @@ impl Loaded {
 }
 
 /// What a loader says at once.
-pub(crate) fn answer(command: Command) -> Option<Event> {
-    let (ticket, key, outcome) = match command {
+pub(crate) fn answer(command: &Command) -> Option<Event> {
+    let (ticket, key, outcome) = match *command {
         Command::Fetch { ticket, key } => (ticket, key, Outcome::Fetched(EncodedAtlas::new(vec![1]))),
         Command::Build { ticket, key, .. } => (ticket, key, Outcome::Built(Arc::new(built(key)))),
         Command::Abort { .. } => return None,
