@@ -350,7 +350,7 @@ fn a_retry_queues_behind_the_untried() {
     let interest = row(0, 0);
     sim.run_until_complete(&interest);
     let fetched: Vec<RegionKey> = sim.fetches.iter().map(|&(_, key)| key).collect();
-    let first_retry = (4..).find(|&n| fetched[n].tile.x() < key(4, 0).tile.x()).unwrap();
+    let first_retry = (4..fetched.len()).find(|&n| fetched[n].tile.x() < key(4, 0).tile.x()).unwrap();
     assert_eq!(first_retry, 16, "all others in view had their first try: {fetched:?}");
 }
 
