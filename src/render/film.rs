@@ -14,7 +14,8 @@ use crate::view::{CameraPath, Pose, View};
 pub enum Pace {
     /// The camera waits at each picture until its view is complete: a film without a gap, whatever the network.
     Waiting,
-    /// The camera flies by the clock, as a person would, and each picture shows what has arrived by then.
+    /// The camera takes off when its first view is complete, then flies by the clock, as a person would, and each picture
+    /// shows what has arrived by then.
     Clock,
 }
 
@@ -47,31 +48,20 @@ pub fn film<E: From<RenderError>>(
     let attribution = source.tileset().attribution.clone();
     let mut session = Session::new(&gpu, Offscreen::FORMAT, source).map_err(RenderError::from)?;
     let view_at = |secs: f64| View { pose: path.pose_at(secs), ..*lens };
-    let started = Instant::now();
+    let mut took_off = None;
     for idx in 0..n_pictures {
         let due_secs = path.duration_secs() * idx as f64 / (n_pictures.max(2) - 1) as f64;
-        let view = match pace {
-            Pace::Waiting => {
+        let view = match took_off {
+            Some(at) if pace == Pace::Clock => {
+                fly_until(&mut session, due_secs, at, view_at, |it| on_progress(idx, it))
+            }
+            _ => {
                 let view = view_at(due_secs);
-                session.advance(&view);
-                while !session.is_complete() {
-                    on_progress(idx, session.progress());
-                    session.wait();
-                    session.advance(&view);
-                }
+                complete(&mut session, &view, |it| on_progress(idx, it));
                 view
             }
-            Pace::Clock => loop {
-                let secs = started.elapsed().as_secs_f64();
-                let view = view_at(secs);
-                session.advance(&view);
-                if secs >= due_secs {
-                    break view;
-                }
-                on_progress(idx, session.progress());
-                session.wait_at_most(STEP.min(Duration::from_secs_f64(due_secs - secs)));
-            },
         };
+        took_off.get_or_insert_with(Instant::now);
         on_progress(idx, session.progress());
         let (picture, stats) = session.take_picture(&target, &view, style).map_err(RenderError::from)?;
         let rendered = Rendered {
@@ -84,4 +74,34 @@ pub fn film<E: From<RenderError>>(
         on_picture(idx, &view.pose, rendered)?;
     }
     Ok(())
+}
+
+/// Streams until the view is complete.
+pub(super) fn complete(session: &mut Session, view: &View, mut on_progress: impl FnMut(Progress)) {
+    session.advance(view);
+    while !session.is_complete() {
+        on_progress(session.progress());
+        session.wait();
+        session.advance(view);
+    }
+}
+
+/// Flies by the clock, whatever has arrived, and yields the view that was reached when the time came.
+fn fly_until(
+    session: &mut Session,
+    due_secs: f64,
+    took_off: Instant,
+    view_at: impl Fn(f64) -> View,
+    mut on_progress: impl FnMut(Progress),
+) -> View {
+    loop {
+        let secs = took_off.elapsed().as_secs_f64();
+        let view = view_at(secs);
+        session.advance(&view);
+        if secs >= due_secs {
+            return view;
+        }
+        on_progress(session.progress());
+        session.wait_at_most(STEP.min(Duration::from_secs_f64(due_secs - secs)));
+    }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::caption::draw_caption;
+use super::film::complete;
 use super::session::{Failure, Session};
 use crate::gpu::{FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture};
 use crate::source::Source;
@@ -57,12 +58,7 @@ pub fn render(
     let target = Offscreen::new(&gpu, view.width_px, view.height_px)?;
     let attribution = source.tileset().attribution.clone();
     let mut session = Session::new(&gpu, Offscreen::FORMAT, source)?;
-    session.advance(view);
-    while !session.is_complete() {
-        on_progress(session.progress());
-        session.wait();
-        session.advance(view);
-    }
+    complete(&mut session, view, &mut on_progress);
     on_progress(session.progress());
 
     let (picture, stats) = session.take_picture(&target, view, style)?;

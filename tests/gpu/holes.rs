@@ -4,8 +4,11 @@ use voxatlas::gpu::Picture;
 use voxatlas::mesh::Face;
 use voxatlas::stream::{OctantUpdate, SlotUpdate};
 
+use voxatlas::voxel::{Region, down_sample};
+
 use crate::picture::leave;
 use crate::scene::{Dice, FLAT, MAGENTA, Paint, fill, fill_octants, renderer, take, view};
+use crate::shells::{Touch, ball, in_regions, regions, skin};
 
 /// Heights in patches of uneven size over a rectangle.
 fn patches(dice: &mut Dice, [width, depth]: [u32; 2], n: u32, lowest: u32, highest: u32) -> Vec<u32> {
@@ -178,4 +181,41 @@ fn no_view_from_inside_a_cave_shows_the_background_between_a_region_and_its_chil
         }
     }
     assert_eq!(n_all, 0, "pixels show the background; the last octants and view: {worst:?}");
+}
+
+/// The pyramid's own voxels: from within a thin hollow ball, of whatever kind of skin, no zoom lets the background through.
+#[test]
+fn no_zoom_of_a_thin_shell_lets_the_background_through() {
+    for touch in [Touch::Face, Touch::Edge, Touch::Corner] {
+        let children = regions(&skin(touch, ball(50)));
+        let coarse = |zoom: u8| -> Region {
+            let z16 = down_sample(std::array::from_fn(|octant| Some(&children[octant])));
+            (zoom..16).fold(z16, |finer, _| {
+                let mut alone = [None; 8];
+                alone[0] = Some(&finer);
+                down_sample(alone)
+            })
+        };
+        let fine = || {
+            let place = |octant: usize| [octant & 1, octant >> 1 & 1, octant >> 2].map(|c| c as i64 * 256);
+            let all = children.iter().enumerate();
+            all.map(|(octant, region)| fill(octant, region.clone(), place(octant))).collect::<Vec<_>>()
+        };
+        let zooms = [(17, fine())].into_iter();
+        let zooms =
+            zooms.chain([16, 15, 14].map(|zoom| (zoom, vec![fill_octants(0, zoom, coarse(zoom), [0; 3], 0xFF)])));
+        for (zoom, updates) in zooms {
+            let mut renderer = renderer(&updates);
+            // A little beside the middle, so that no edge of a voxel is looked along.
+            let eye = in_regions([64.3, 63.4, 64.7]);
+            for (yaw, pitch) in (0..24).map(|n| (f64::from(n % 8) * 45.0, f64::from(n / 8 - 1) * 55.0)) {
+                let picture = take(&mut renderer, &view(eye, yaw, pitch, 256, 256), FLAT);
+                let n = n_holes(&picture);
+                if n > 0 {
+                    leave(&format!("shell_{touch:?}_{zoom}"), &picture);
+                }
+                assert_eq!(n, 0, "{touch:?}, zoom {zoom}, yaw {yaw}, pitch {pitch}");
+            }
+        }
+    }
 }

@@ -71,8 +71,8 @@ const MUTANTS: &[Mutant] = &[
     Mutant {
         what: "cover: a parent is drawn under its children",
         file: "src/stream/cover.rs",
-        from: "if slots.is_shown(&key) || known.is_empty(key) {",
-        to: "if known.is_empty(key) {",
+        from: "return !draws_this && self.is_open(slots, above);",
+        to: "return self.is_open(slots, above);",
     },
     Mutant {
         what: "scene: what has no successor yet is taken off the screen",
