@@ -61,6 +61,18 @@ impl Drawn {
             let is_drawn = self.0.contains_key(&key) || scene.region(&key).is_some_and(|it| it.level() == Level::Empty);
             assert!(is_drawn && picture.is_covered(key), "{key} is not drawn although all is well");
         }
+        // And by the finest that is there: no coarse octant hides what has arrived.
+        for (&key, &octants) in &self.0 {
+            let is_own = |child: RegionKey| !self.0.contains_key(&child) && scene.may_hold(&child);
+            let expected = match key.children() {
+                Some(children) if key.tile.zoom() < 17 => {
+                    let own = |(octant, child): (usize, RegionKey)| u8::from(is_own(child)) << octant;
+                    children.into_iter().enumerate().map(own).sum()
+                }
+                _ => u8::MAX,
+            };
+            assert_eq!(octants, expected, "{key} draws the octants that nobody else does");
+        }
     }
 }
 

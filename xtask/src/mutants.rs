@@ -75,6 +75,12 @@ const MUTANTS: &[Mutant] = &[
         to: "return self.is_open(slots, above);",
     },
     Mutant {
+        what: "cover: what has arrived stays hidden under its parent",
+        file: "src/stream/cover.rs",
+        from: "if slots.is_shown(&key) || known.is_empty(key) {",
+        to: "if known.is_empty(key) {",
+    },
+    Mutant {
         what: "scene: what has no successor yet is taken off the screen",
         file: "src/stream/scene.rs",
         from: "return !self.slots.is_shown(&key) && !self.is_known_empty(&key);",
