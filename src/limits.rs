@@ -151,6 +151,35 @@ pub const ARCHIVE_DEPTH_MAX: usize = 4;
 /// How often one fetch starts anew because the archive was replaced under it.
 pub const ARCHIVE_RESTARTS_MAX: usize = 2;
 
+/// Bytes that the disk cache may take unless told otherwise: two thousand regions of central Tokyo, so that a city that
+/// was seen is there the next time.
+pub const CACHE_BYTES_MAX: u64 = 2 << 30;
+
+/// How full an eviction leaves the disk cache, in percent: evictions then come in turns, and not with every file.
+pub const CACHE_KEPT_PERCENT: u64 = 90;
+
+/// Bytes that a file of the disk cache is counted in: what most file systems allot at least. A cache of empty regions
+/// is bounded by it.
+pub const CACHE_BLOCK_BYTES: u64 = 4_096;
+
+/// Largest head of a file of the disk cache, in bytes: what describes an answer, beside its body.
+pub const CACHE_HEAD_BYTES_MAX: usize = 64 << 10;
+
+/// How long the absence of a file is believed where the server does not say, in seconds: regions of a tileset that is
+/// still being made appear after it.
+pub const ABSENCE_SECS: u64 = 600;
+
+/// How long the absence of a file is believed at most, whatever the server says, in seconds: a day. CDNs have been seen
+/// to promise that a 404 holds for a year.
+pub const ABSENCE_SECS_MAX: u64 = 86_400;
+
+/// Age after which the unfinished file of a program that died is removed from the disk cache, in seconds: no request
+/// takes as long.
+pub const CACHE_UNFINISHED_SECS: u64 = 3_600;
+
+/// Redirects that one request follows; browsers follow twenty, tile servers need one.
+pub const REDIRECTS_MAX: usize = 5;
+
 /// Size of a page of quads or face colours on the GPU, in bytes. A real region has 1 to 2 MiB of both, so that a page
 /// holds several; small enough that the last one, half empty, costs little, and within what every device binds.
 pub const GPU_PAGE_BYTES: u64 = 8 << 20;
@@ -184,6 +213,9 @@ const _: () = {
     assert!(BACKOFF_MIN_MILLIS < BACKOFF_MAX_MILLIS, "waits grow");
     assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
     assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");
+    assert!(CACHE_KEPT_PERCENT < 100, "an eviction makes room");
+    assert!(ABSENCE_SECS <= ABSENCE_SECS_MAX, "what we believe by ourselves is within what we believe at most");
+    assert!(CACHE_UNFINISHED_SECS * 1_000 > TIMEOUT_TOTAL_MILLIS, "a file that is being written is not taken away");
     assert!(TIMEOUT_TOTAL_MILLIS >= TIMEOUT_MILLIS, "a request may use its first wait to the end");
     // An entry takes four bytes in a file and 24 in memory.
     assert!(ARCHIVE_DIRECTORIES_BYTES_MAX > 6 * ARCHIVE_DIRECTORY_BYTES_MAX, "the largest directory can be kept");

@@ -18,6 +18,12 @@ impl EncodedAtlas {
     }
 }
 
+impl AsRef<[u8]> for EncodedAtlas {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 impl std::fmt::Debug for EncodedAtlas {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "EncodedAtlas({} bytes)", self.0.len())

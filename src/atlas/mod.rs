@@ -34,6 +34,7 @@ mod inspect;
 mod rgba;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use availability::{Availability, AvailabilityError, Presence, TileBitmap};
 pub use chunks::ColourType;
@@ -53,3 +54,4 @@ pub use template::{Scheme, TemplateError, check_template, expand_template, row_f
 pub use tileset::{
     AvailabilityObject, BASE_DEFAULT, BASE_REFERENCE, LayerObject, Tileset, TilesetError, VoxatlasObject,
 };
+pub use whole::is_whole;

@@ -195,6 +195,7 @@ impl Loader {
                 Ok(Ok(built)) => Outcome::Built(Arc::new(built)),
                 Ok(Err(BuildError::Aborted)) => return,
                 Ok(Err(BuildError::Bad(error))) => {
+                    shared.source.reject(key);
                     let what = format!("{}: {error}", shared.source.name_of(key));
                     Outcome::Failed(LoadError::BadAtlas { what })
                 }

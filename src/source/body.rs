@@ -1,4 +1,25 @@
-//! What arrived instead of an atlas, in words.
+//! What a body is: inflated where a server forgot to say that it is gzip, and in words where it is no atlas.
+
+use std::io::Read as _;
+
+use flate2::read::MultiGzDecoder;
+
+/// What every gzip file begins with.
+const GZIP: &[u8] = &[0x1F, 0x8B];
+
+/// Inflates a body that is gzip; object stores hand out files as they were put in, often without saying so. One that
+/// cannot be inflated stays as it is. `None` where more than `bytes_max` come out.
+pub(super) fn inflate(bytes: Vec<u8>, bytes_max: usize) -> Option<Vec<u8>> {
+    if !bytes.starts_with(GZIP) {
+        return Some(bytes);
+    }
+    let mut inflated = Vec::new();
+    match MultiGzDecoder::new(bytes.as_slice()).take(bytes_max as u64 + 1).read_to_end(&mut inflated) {
+        Ok(n_bytes) if n_bytes > bytes_max => None,
+        Ok(_) => Some(inflated),
+        Err(_) => Some(bytes),
+    }
+}
 
 /// Says what a file is that begins like neither a PNG nor a WebP; `None` where it may be an atlas.
 ///
@@ -16,7 +37,7 @@ pub(super) fn describe_stranger(bytes: &[u8], content_type: Option<&str>) -> Opt
         "an XML or HTML document"
     } else if text.starts_with(b"{") || text.starts_with(b"[") {
         "a JSON document"
-    } else if bytes.starts_with(&[0x1F, 0x8B]) {
+    } else if bytes.starts_with(GZIP) {
         "a gzip file"
     } else if bytes.starts_with(&[0xFF, 0xD8, 0xFF]) {
         "a JPEG picture"
@@ -39,7 +60,24 @@ fn hex(bytes: &[u8]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
+
+    #[test]
+    fn gzip_is_inflated_within_the_limit() {
+        let zipped = |bytes: &[u8]| {
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+            encoder.write_all(bytes).unwrap();
+            encoder.finish().unwrap()
+        };
+        let zeros = vec![0; 1_000];
+        assert_eq!(inflate(zipped(&zeros), 1_000), Some(zeros.clone()));
+        assert_eq!(inflate(zipped(&zeros), 999), None);
+        assert_eq!(inflate(zeros.clone(), 10), Some(zeros));
+        let cut = zipped(b"an atlas")[..12].to_vec();
+        assert_eq!(inflate(cut.clone(), 1_000), Some(cut));
+    }
 
     #[test]
     fn strangers_are_recognised() {

@@ -46,6 +46,14 @@ pub enum SourceError {
         /// What is wrong with it.
         what: String,
     },
+    /// An option that no request can be made with.
+    #[error("{option}: {what}")]
+    Option {
+        /// Which.
+        option: &'static str,
+        /// What is wrong with it, and what was expected.
+        what: String,
+    },
     /// The system gives no HTTP client.
     #[error("no HTTP client: {reason} (on Linux, are the ca-certificates installed?)")]
     Client {

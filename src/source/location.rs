@@ -8,9 +8,9 @@ use url::Url;
 use super::body::describe_stranger;
 use super::config::SourceConfig;
 use super::error::SourceError;
-use super::http::{HttpClient, shown};
+use super::http::{HttpClient, Wanted, shown};
 use super::{AtlasSource, FetchFuture, Fetched, directory, embedded};
-use crate::atlas::{EncodedAtlas, Tileset};
+use crate::atlas::{EncodedAtlas, Tileset, is_whole};
 use crate::geo::{RegionKey, TileCoord};
 use crate::stream::LoadError;
 
@@ -103,8 +103,21 @@ impl TileFiles {
                 Err(what) => return Err(SourceError::Place { name: name.to_owned(), path, what }),
             }
         }
-        let client = first_url.map(|url| HttpClient::new(&url, config)).transpose()?;
+        let client = first_url.map(|url| Self::client(&url, &root, config)).transpose()?;
         Ok(Self { tileset, root, config: config.clone(), client })
+    }
+
+    /// The client of the tiles. The user's headers go where the user pointed: to the document's server, or to that of a
+    /// typed template; a document that lies on this machine may be anybody's, and sends them nowhere.
+    fn client(url: &Url, root: &Root, config: &SourceConfig) -> Result<HttpClient, SourceError> {
+        let own = match root {
+            Root::Url(document) => Some(document),
+            Root::Paths => Some(url),
+            Root::Demo | Root::Directory(_) => None,
+        };
+        let client = HttpClient::with_own(url, own, config)?;
+        client.warn_of_headers(url);
+        Ok(client)
     }
 
     /// Where a region's file lies; `None` where its layer is not listed.
@@ -113,28 +126,32 @@ impl TileFiles {
     }
 
     async fn fetch_at(&self, location: &Location) -> Fetched {
-        let (bytes, content_type) = match (location, &self.client) {
-            (Location::Demo(path), _) => (embedded::file(path).map(Vec::from), None),
-            (Location::File(path), _) => (self.read_file(path).await?, None),
-            (Location::Url(url), Some(client)) => match client.get(url, self.config.file_bytes_max, EXPECTED).await? {
-                Some(body) => (Some(body.bytes), body.content_type),
-                None => (None, None),
-            },
+        let file = match (location, &self.client) {
+            (Location::Demo(path), _) => embedded::file(path).map(|bytes| (bytes.to_vec(), None, None)),
+            (Location::File(path), _) => self.read_file(path).await?.map(|bytes| (bytes, None, None)),
+            (Location::Url(url), Some(client)) => {
+                let bytes_max = self.config.file_bytes_max;
+                let body = client.get(url, &Wanted { bytes_max, expected: EXPECTED, may_be_absent: true }).await?;
+                body.map(|body| (body.bytes, body.content_type, body.keep))
+            }
             // `new` has seen every layer's templates, so this is a URL among paths that depend on the tile.
             (Location::Url(_), None) => {
                 return Err(LoadError::Permanent { what: format!("{location}: expected a file, as for other tiles") });
             }
         };
-        let Some(bytes) = bytes.filter(|bytes| !bytes.is_empty()) else {
+        let Some((bytes, content_type, keep)) = file.filter(|(bytes, ..)| !bytes.is_empty()) else {
             return Ok(None);
         };
-        match describe_stranger(&bytes, content_type.as_deref()) {
-            Some(found) => {
-                let status = if matches!(location, Location::Url(_)) { "status 200 with " } else { "" };
-                Err(LoadError::BadAtlas { what: format!("{location}: found {status}{found}, {EXPECTED}") })
-            }
-            None => Ok(Some(EncodedAtlas::new(bytes))),
+        if let Some(found) = describe_stranger(&bytes, content_type.as_deref()) {
+            let status = if matches!(location, Location::Url(_)) { "status 200 with " } else { "" };
+            return Err(LoadError::BadAtlas { what: format!("{location}: found {status}{found}, {EXPECTED}") });
         }
+        let atlas = EncodedAtlas::new(bytes);
+        if let Some(keep) = keep {
+            // Waited for, so that files which a slow disk has not taken yet never pile up.
+            keep.keep(atlas.clone(), is_whole).await;
+        }
+        Ok(Some(atlas))
     }
 
     /// A missing file is an empty region, but a missing directory is a disk that went away.
@@ -161,6 +178,12 @@ impl AtlasSource for TileFiles {
                 Some(Err(what)) => Err(LoadError::Permanent { what: format!("region {key}: {what}") }),
             }
         })
+    }
+
+    fn reject(&self, key: RegionKey) {
+        if let (Some(Ok(Location::Url(url))), Some(client)) = (self.locate(key), &self.client) {
+            client.reject(&url);
+        }
     }
 
     fn name_of(&self, key: RegionKey) -> String {

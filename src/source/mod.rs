@@ -2,7 +2,7 @@
 //!
 //! Owns the meaning of a SOURCE, the same in every command, and the one question [`AtlasSource::fetch`]. Receives a
 //! [`RegionKey`], yields the region's file, the certainty that there is none, or an error that says whether to ask
-//! again. It does not retry, queue or decode, and keeps no file.
+//! again. It does not retry, queue or decode, and keeps no file in memory; [`DiskCache`] keeps what web servers answered.
 //!
 //! | SOURCE | is |
 //! | --- | --- |
@@ -16,12 +16,14 @@
 
 pub mod archive;
 mod body;
+mod cache;
 mod config;
 mod directory;
 mod embedded;
 mod error;
 mod http;
 mod location;
+mod options;
 mod spec;
 #[cfg(test)]
 mod tests;
@@ -29,8 +31,10 @@ mod tests;
 use std::pin::Pin;
 use std::sync::Arc;
 
+pub use cache::{CacheError, CacheInfo, DiskCache, HostInfo};
 pub use config::SourceConfig;
 pub use error::SourceError;
+pub use options::HttpOptions;
 pub use spec::SourceSpec;
 
 use crate::atlas::{Availability, EncodedAtlas, Presence, Tileset};
@@ -70,6 +74,10 @@ pub trait AtlasSource: Send + Sync {
     ///
     /// The future yields the error that says whether another try may help.
     fn fetch(&self, key: RegionKey) -> FetchFuture<'_>;
+
+    /// Hears that the file which it brought is no atlas: a source that keeps files forgets this one, so that the next
+    /// fetch brings another. Called on a thread that may block.
+    fn reject(&self, _key: RegionKey) {}
 
     /// The URL or file of a region, for messages.
     fn name_of(&self, key: RegionKey) -> String {
@@ -201,6 +209,10 @@ impl AtlasSource for Source {
                 fetched
             }),
         }
+    }
+
+    fn reject(&self, key: RegionKey) {
+        self.files.reject(key);
     }
 
     fn name_of(&self, key: RegionKey) -> String {

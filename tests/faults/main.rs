@@ -5,6 +5,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a helper that cannot go on is a failed test")]
 
+mod cache;
+mod options;
 mod server;
 
 use std::io::Write as _;
@@ -126,6 +128,8 @@ fn every_fault_has_a_name_and_costs_one_region() {
     let transient = Kind::Transient(None);
     let cut_short = format!("after {} bytes of the body", atlas().len());
     let round = answer("302 Found", "Location: /round\r\n", b"");
+    let (later, before) =
+        ("Retry-After: Fri, 31 Dec 9999 23:59:59 GMT\r\n", "Retry-After: Sun, 06 Nov 1994 08:49:37 GMT\r\n");
     let faults: Vec<(Answer, Kind, &str)> = vec![
         (good(), Kind::Built, ""),
         (answer("200 OK", png, truncated), Kind::BadAtlas, "truncated"),
@@ -144,6 +148,9 @@ fn every_fault_has_a_name_and_costs_one_region() {
         (answer("503 Service Unavailable", "", b"busy"), transient, "found status 503 Service Unavailable"),
         (answer("503 Service Unavailable", "Retry-After: 7\r\n", b""), Kind::Transient(Some(7)), "status 503"),
         (answer("429 Too Many Requests", "Retry-After: 7200\r\n", b""), Kind::Transient(Some(60)), "status 429"),
+        (answer("503 Service Unavailable", later, b""), Kind::Transient(Some(60)), "status 503"),
+        (answer("503 Service Unavailable", before, b""), Kind::Transient(Some(0)), "status 503"),
+        (answer("502 Bad Gateway", "Retry-After: soon\r\n", b""), transient, "status 502"),
         (answer("408 Request Timeout", "", b""), transient, "status 408"),
         (answer("425 Too Early", "", b""), transient, "status 425"),
         (answer("500 Internal Server Error", "", b""), transient, "status 500"),
@@ -157,10 +164,19 @@ fn every_fault_has_a_name_and_costs_one_region() {
         (answer("200 OK", "Content-Encoding: gzip\r\n", &gzip(atlas())), Kind::Built, ""),
         (answer("200 OK", "Content-Encoding: gzip\r\n", &gzip(&[0; 4 << 20])), Kind::BadAtlas, "more than 1048576"),
         (answer("200 OK", "Content-Encoding: gzip\r\n", b"no gzip"), transient, "of the body"),
-        (answer("200 OK", png, &gzip(atlas())), Kind::BadAtlas, "found status 200 with a gzip file"),
+        (answer("200 OK", png, &gzip(atlas())), Kind::Built, ""),
+        (answer("200 OK", png, &gzip(&gzip(atlas()))), Kind::BadAtlas, "found status 200 with a gzip file"),
+        (answer("200 OK", png, &gzip(atlas())[..99]), Kind::BadAtlas, "found status 200 with a gzip file"),
+        (answer("200 OK", png, &gzip(&[0; 4 << 20])), Kind::BadAtlas, "more than 1048576 bytes when inflated"),
+        (answer("200 OK", png, &gzip(b"")), Kind::Empty, ""),
+        (Answer::Trickle(head("200 OK", png), atlas().to_vec(), atlas().len() / 8), Kind::Built, ""),
         (answer("302 Found", "Location: /17/0/0.png\r\n", b""), Kind::Built, ""),
         (answer("302 Found", "Location: /17/99/0.png\r\n", b""), Kind::Empty, ""),
         (round.clone(), Kind::Permanent, "too many redirects"),
+        (answer("308 Permanent Redirect", "Location: ../0/0.png\r\n", b""), Kind::Built, ""),
+        (answer("302 Found", "", b""), Kind::Permanent, "found status 302"),
+        (answer("302 Found", "Location: file:///etc/passwd\r\n", b""), Kind::Permanent, "a redirect to no http(s) URL"),
+        (answer("304 Not Modified", "", b""), Kind::Permanent, "found status 304"),
         (Answer::Raw([head("200 OK", png), atlas().to_vec()].concat()), Kind::Built, ""),
         (Answer::Raw([head("200 OK", "Transfer-Encoding: chunked\r\n"), chunked(atlas())].concat()), Kind::Built, ""),
         (Answer::Hang(head("200 OK", "Content-Length: 2000000\r\n")), Kind::BadAtlas, "a body of 2000000 bytes"),

@@ -22,6 +22,8 @@ pub(crate) enum Answer {
     Hang(Vec<u8>),
     /// These bytes, then this many more every 20 ms, for ever.
     Drip(Vec<u8>, usize),
+    /// The first bytes, then the others in pieces of so many every 20 ms.
+    Trickle(Vec<u8>, Vec<u8>, usize),
     /// These bytes, then a reset.
     Reset(Vec<u8>),
 }
@@ -48,7 +50,8 @@ pub(crate) struct Server {
 struct Shared {
     /// By path; answers are given in turn, the last one for ever.
     answers: HashMap<String, Vec<Answer>>,
-    hits: Mutex<HashMap<String, usize>>,
+    /// Heads of the requests by path, in the order in which they came.
+    requests: Mutex<HashMap<String, Vec<String>>>,
     happened: SyncSender<Happened>,
 }
 
@@ -68,7 +71,7 @@ impl Server {
         let address = listener.local_addr().unwrap();
         let (sender, happened) = sync_channel(1_024);
         let answers = answers.into_iter().collect();
-        let shared = Arc::new(Shared { answers, hits: Mutex::default(), happened: sender });
+        let shared = Arc::new(Shared { answers, requests: Mutex::default(), happened: sender });
         let server = Self { runtime: Some(runtime), address, shared: Arc::clone(&shared), happened };
         server.runtime.as_ref().unwrap().spawn(async move {
             loop {
@@ -86,7 +89,17 @@ impl Server {
 
     /// Requests for a path so far.
     pub(crate) fn hits(&self, path: &str) -> usize {
-        self.shared.hits.lock().unwrap().get(path).copied().unwrap_or(0)
+        self.requests(path).len()
+    }
+
+    /// The heads of the requests for a path so far, in lower case.
+    pub(crate) fn requests(&self, path: &str) -> Vec<String> {
+        self.shared.requests.lock().unwrap().get(path).cloned().unwrap_or_default()
+    }
+
+    /// Requests for any path so far.
+    pub(crate) fn n_requests(&self) -> usize {
+        self.shared.requests.lock().unwrap().values().map(Vec::len).sum()
     }
 
     /// The next thing that happens at a path that hangs.
@@ -108,10 +121,10 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) -> std::io::Result<()
     let request = String::from_utf8_lossy(&request).into_owned();
     let path = request.split(' ').nth(1).unwrap_or_default().to_owned();
     let hit = {
-        let mut hits = shared.hits.lock().unwrap();
-        let count = hits.entry(path.clone()).or_default();
-        *count += 1;
-        *count - 1
+        let mut requests = shared.requests.lock().unwrap();
+        let of_path = requests.entry(path.clone()).or_default();
+        of_path.push(request.to_lowercase());
+        of_path.len() - 1
     };
     let answers = shared.answers.get(&path).map(Vec::as_slice).unwrap_or_default();
     let not_found = answer("404 Not Found", "Content-Type: text/html\r\n", b"<html>no such tile</html>");
@@ -136,6 +149,15 @@ async fn serve(mut stream: TcpStream, shared: Arc<Shared>) -> std::io::Result<()
                 stream.write_all(&vec![0; *n_bytes]).await?;
                 stream.flush().await?;
             }
+        }
+        Answer::Trickle(bytes, body, n_bytes) => {
+            stream.write_all(bytes).await?;
+            for piece in body.chunks(*n_bytes) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+                stream.write_all(piece).await?;
+                stream.flush().await?;
+            }
+            stream.shutdown().await
         }
         Answer::Reset(bytes) => {
             stream.write_all(bytes).await?;

@@ -11,12 +11,13 @@
 
 use std::ops::Range;
 
-use reqwest::StatusCode;
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, IF_MATCH, LAST_MODIFIED, RANGE};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_RANGE, ETAG, HeaderMap, HeaderValue, IF_MATCH, LAST_MODIFIED, RANGE};
+use reqwest::{Response, StatusCode};
 use tokio::time::Instant;
 use url::Url;
 
-use super::{HttpClient, Request};
+use super::{HttpClient, Request, Wanted};
+use crate::limits::REDIRECTS_MAX;
 use crate::stream::LoadError;
 
 /// Which version of a file an answer was of.
@@ -57,20 +58,18 @@ impl HttpClient {
         of: Option<&FileVersion>,
         expected: &str,
     ) -> Result<Ranged, LoadError> {
-        let bytes_max = (range.end - range.start) as usize;
-        let request = Request { url, bytes_max, expected, config: &self.config, started: Instant::now() };
-        let last = range.end - 1;
-        let mut builder = self.client.get(url.clone()).header(RANGE, format!("bytes={}-{last}", range.start));
-        // A part of a gzip stream is of no use.
-        builder = builder.header(ACCEPT_ENCODING, "identity");
-        // A weak tag never matches, by the rules of HTTP: it is only compared.
-        if let Some(tag) = of.and_then(|of| of.tag.as_deref()).filter(|tag| tag.starts_with('"')) {
-            builder = builder.header(IF_MATCH, tag);
+        let wanted = Wanted { bytes_max: (range.end - range.start) as usize, expected, may_be_absent: true };
+        let mut request =
+            Request { asked: url, at: url.clone(), wanted: &wanted, config: &self.config, started: Instant::now() };
+        if self.config.is_offline {
+            return Err(request.permanent("an archive on a server, and --offline asks no server"));
         }
-        let response = self.send(&request, builder).await?;
+        let last = range.end - 1;
+        let response = self.ask_range(&mut request, range.start, last, of).await?;
         match response.status() {
             StatusCode::PARTIAL_CONTENT => {}
             StatusCode::NO_CONTENT | StatusCode::NOT_FOUND | StatusCode::GONE => return Ok(Ranged::Absent),
+            StatusCode::FORBIDDEN if self.config.http.is_forbidden_missing => return Ok(Ranged::Absent),
             StatusCode::PRECONDITION_FAILED | StatusCode::RANGE_NOT_SATISFIABLE if of.is_some() => {
                 return Ok(Ranged::Changed);
             }
@@ -95,12 +94,41 @@ impl HttpClient {
                 range.start
             )));
         }
-        let bytes = request.body(response).await?.bytes;
+        let bytes = request.body_as_sent(response).await?;
         if bytes.len() as u64 != found_last + 1 - first {
             let found = format!("{} bytes, although the head says {}", bytes.len(), found_last + 1 - first);
             return Err(request.transient(&found, None));
         }
         Ok(Ranged::Part(bytes, version))
+    }
+
+    /// Sends the question, also where redirects lead, and waits for the head of the answer.
+    async fn ask_range(
+        &self,
+        request: &mut Request<'_>,
+        first: u64,
+        last: u64,
+        of: Option<&FileVersion>,
+    ) -> Result<Response, LoadError> {
+        for _ in 0..=REDIRECTS_MAX {
+            let mut question = HeaderMap::new();
+            let header =
+                |text: &str| HeaderValue::from_str(text).map_err(|error| request.permanent(&error.to_string()));
+            question.insert(RANGE, header(&format!("bytes={first}-{last}"))?);
+            // A part of a gzip stream is of no use.
+            question.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
+            // A weak tag never matches, by the rules of HTTP: it is only compared.
+            if let Some(tag) = of.and_then(|of| of.tag.as_deref()).filter(|tag| tag.starts_with('"')) {
+                question.insert(IF_MATCH, header(tag)?);
+            }
+            let headers = self.own.headers_for(&request.at, &self.config.http);
+            let response = self.send(request, &headers, question).await?;
+            match request.redirected(&response) {
+                Some(to) => request.at = to?,
+                None => return Ok(response),
+            }
+        }
+        Err(request.permanent(&format!("too many redirects, more than {REDIRECTS_MAX}")))
     }
 }
 
