@@ -16,7 +16,7 @@ pub(crate) const FOV_Y_RAD: f64 = 50.0 * std::f64::consts::PI / 180.0;
 
 /// How far one would like to see, in voxels: as far as regions of the coarsest zoom are looked for, 80 km. Where a tileset
 /// has no pyramid, the interest draws it in.
-pub(crate) const DRAW_DISTANCE_VOXELS: f64 = (INTEREST_TILES * (REGION_VOXELS as usize) << (N_ZOOMS - 1)) as f64;
+pub(crate) const DRAW_DISTANCE_VOXELS: f64 = ((INTEREST_TILES * REGION_VOXELS as usize) << (N_ZOOMS - 1)) as f64;
 
 /// The demo city from its best side: over the old town, the tower and the park, towards the high-rises.
 const DEMO_VIEW: &str = "0.0036,-0.0050,330,331,-17";

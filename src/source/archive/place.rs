@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use bytes::Bytes;
@@ -41,14 +42,14 @@ pub(super) struct Part {
 #[derive(Debug, Clone)]
 pub(super) enum Place {
     File(PathBuf),
-    Url { url: Url, client: HttpClient },
+    Url { url: Url, client: Arc<HttpClient> },
     Memory { name: String, bytes: Bytes },
 }
 
 impl Place {
     /// A place on a server, with a client of its own.
     pub(super) fn url(url: Url, config: &SourceConfig) -> Result<Self, SourceError> {
-        let client = HttpClient::new(&url, config)?;
+        let client = Arc::new(HttpClient::new(&url, config)?);
         Ok(Self::Url { url, client })
     }
 
@@ -71,7 +72,7 @@ impl Place {
                 let mut beside = url.join(&file.file).ok()?;
                 // Keys that are part of the URL open the neighbours too.
                 beside.set_query(url.query());
-                Some(Self::Url { url: beside, client: client.clone() })
+                Some(Self::Url { url: beside, client: Arc::clone(client) })
             }
             Self::Memory { .. } => None,
         }
