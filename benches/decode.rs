@@ -1,4 +1,4 @@
-//! From file bytes to a region, and back, on one core.
+//! From file bytes to a region, and back, and from regions to the one of the coarser zoom, on one core.
 //!
 //! The scene is a ground slab with 250 hollow buildings, 2 % occupied. `cargo bench --bench decode`.
 
@@ -6,7 +6,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use voxatlas::atlas::{AtlasMetadata, Decoder, EncodedAtlas, Scratch, decode, encode};
 use voxatlas::geo::RegionKey;
 use voxatlas::limits::REGION_VOLUME;
-use voxatlas::voxel::{ColourDepth, Occupancy, Region};
+use voxatlas::voxel::{ColourDepth, Occupancy, Region, down_sample};
 
 /// A pseudo-random sequence that is the same everywhere.
 fn random(state: &mut u32) -> u32 {
@@ -69,6 +69,12 @@ fn decoding(criterion: &mut Criterion) {
             EncodedAtlas::new(file.into_inner())
         };
         group.bench_function(format!("{kind}/plain"), |bencher| bencher.iter(|| decode(&foreign).expect("sound")));
+        let sound = decode(&atlas).expect("sound");
+        let mut children = [None; 8];
+        for octant in [0, 1, 4, 5] {
+            children[octant] = Some(&sound);
+        }
+        group.bench_function(format!("{kind}/down_sample"), |bencher| bencher.iter(|| down_sample(children)));
         group.bench_function(format!("{kind}/encode"), |bencher| bencher.iter(|| encode(&region, &metadata)));
     }
     group.finish();

@@ -32,7 +32,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{}: {}", tileset.name.as_deref().unwrap_or(source.name()), tileset.attribution.as_deref().unwrap_or(""));
     let (base, availability) = (tileset.base(), source.availability().clone());
     let layers: Vec<i32> = availability.layers().collect();
-    let grid = TilesetGrid { base, layers: &layers, exists: |key| availability.presence(key) != Presence::Absent };
+    let zooms = tileset.minzoom..=tileset.maxzoom;
+    let exists = |key| availability.presence(key) != Presence::Absent;
+    let grid = TilesetGrid { base, zooms, layers: &layers, exists };
 
     let mut scene = Scene::new(SceneConfig { base, ..SceneConfig::default() });
     let loader = Loader::new(source, &LoaderConfig::default())?;
@@ -77,7 +79,7 @@ fn report(event: &Event) {
     match &event.outcome {
         Outcome::Fetched(atlas) => println!("got    {}: {} bytes", event.key, atlas.bytes().len()),
         Outcome::Empty => println!("empty  {}", event.key),
-        Outcome::Built(built) => println!("built  {}: {} voxels", event.key, built.region.occupancy.count()),
+        Outcome::Built(built) => println!("built  {}: {} quads", event.key, built.mesh.quads.len()),
         Outcome::Failed(error) => println!("failed {}: {error}", event.key),
     }
 }

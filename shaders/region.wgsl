@@ -24,8 +24,9 @@ struct Fragment {
     @location(2) position_in_eye: vec3<f32>,
 }
 
+// Integers up to the last step: a corner has the same bits in all the regions that share it, coarse or fine.
 fn corner_in_eye(quad: vec3<u32>, unit: vec2<u32>) -> vec3<f32> {
-    return vec3<f32>(piece.origin_in_eye + quad_corner(quad, unit)) - frame.eye_fract;
+    return vec3<f32>(piece.origin_in_eye + quad_corner(quad, unit) * piece.voxel_edge) - frame.eye_fract;
 }
 
 fn clip_from_corner(quad: vec3<u32>, unit: vec2<u32>) -> vec4<f32> {

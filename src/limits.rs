@@ -20,6 +20,12 @@ pub const STRIP_ROWS: u32 = 64;
 /// The zoom whose tiles are regions at full resolution.
 pub const ZOOM_FULL: u8 = 17;
 
+/// The coarsest zoom of a pyramid: a region is 8 km wide in Tokyo, and sixteen of them reach the horizon.
+pub const ZOOM_COARSEST: u8 = 12;
+
+/// Size of a coarse voxel in the picture, in pixels, above which the next finer zoom is wanted.
+pub const REFINE_PIXELS: f64 = 1.0;
+
 /// Regions on screen a zoom (the reference system's SLOT).
 pub const SLOTS_PER_ZOOM: usize = 16;
 
@@ -29,8 +35,8 @@ pub const PREBUILD: usize = 4;
 /// Regions outside the view whose files are fetched ahead of need (the reference system's PREFETCH).
 pub const PREFETCH: usize = 4;
 
-/// How far from the eye regions are looked for, in z17 tiles: twice what 16 slots reach over a whole city, so that a
-/// narrow view or a sparse tileset can use them.
+/// How far from the eye regions of the coarsest zoom are looked for, in its tiles: twice what 16 slots reach over a whole
+/// city, so that a narrow view or a sparse tileset can use them.
 pub const INTEREST_TILES: usize = 10;
 
 /// Regions kept outside the interest before the least useful go (the reference system's PREPURGE).
@@ -62,26 +68,43 @@ pub const BACKOFF_MIN_MILLIS: u64 = 180;
 /// Longest wait that we choose ourselves, in milliseconds; a server may ask for more.
 pub const BACKOFF_MAX_MILLIS: u64 = 5_000;
 
-/// A region that comes back into the interest this long after its error is tried anew, in milliseconds: by then the
-/// cause may have gone, and a flicker at the border of the view asks nothing.
-pub const ERROR_REST_MILLIS: u64 = 30_000;
+/// A region in error is tried anew after this time, in milliseconds, while it is wanted: by then the cause may have
+/// gone. Long enough that a server which is down is not asked for ever at the rate of a loading city.
+pub const ERROR_REST_MILLIS: u64 = 60_000;
 
-/// Bytes that loaded regions may take on the CPU. A region of central Tokyo takes about 8 MiB (2 MiB occupancy, the
-/// rest colours and quads), so that the interest and [`PREPURGE`] more fit.
+/// A region that was found to be empty is asked for again after this time, in milliseconds, when it is wanted: cities
+/// are uploaded while people look at them.
+pub const EMPTY_REST_MILLIS: u64 = 600_000;
+
+/// Jobs that panic in a row before somebody is told: one is a bad file, three are a bug or a broken machine.
+pub const PANICS_IN_A_ROW: u32 = 3;
+
+/// Hosts of a tileset that are told apart; those beyond share the last one's limits.
+pub const HOSTS_MAX: usize = 16;
+
+/// Network tasks that run at once at one host: as many as run at all, which is below what browsers allow themselves.
+pub const TASKS_PER_HOST: usize = TASKS_HIGH + TASKS_LOW;
+
+/// Bytes that loaded regions may take on the CPU. A region of central Tokyo takes about 8 MiB at zoom 17 (2 MiB
+/// occupancy, the rest colours and quads), and less than 1 MiB at coarser zooms, whose voxels are not kept: the interest
+/// and [`PREPURGE`] more fit.
 pub const STORE_BYTES_MAX: usize = 512 << 20;
 
 /// Regions remembered without bytes outside the interest: empty ones, errors and waits. A few hundred bytes each.
 pub const REMEMBERED_MAX: usize = 16_384;
 
-/// Bytes uploaded to the GPU in one frame: two regions of central Tokyo. A larger one passes alone.
+/// Bytes uploaded to the GPU in one frame: several regions of central Tokyo. A larger one takes several frames.
 pub const UPLOAD_BYTES_PER_FRAME: usize = 4 << 20;
 
-/// Regions whose debug record is kept while debugging is on.
-pub const DEBUG_CELLS_MAX: usize = 1_024;
+/// Time that uploads may take in one frame, in milliseconds: an eighth of a frame at 60 Hz.
+pub const UPLOAD_MILLIS_PER_FRAME: f64 = 2.0;
 
 /// Largest atlas file that is read, in bytes. The worst case (random voxels in random colours) is the raw image and
 /// its deflate framing, a little above 64 MiB.
 pub const ATLAS_FILE_BYTES_MAX: usize = 80 << 20;
+
+/// Colours that the palette of a file holds beside air.
+pub const PALETTE_COLOURS_MAX: usize = 255;
 
 /// The version of the atlas format that is read and written.
 pub const ATLAS_FORMAT: u32 = 1;
@@ -104,6 +127,29 @@ pub const PROGRESS_BYTES_PER_SEC: u64 = 1_024;
 
 /// Longest wait that a server's Retry-After is granted, in milliseconds.
 pub const RETRY_AFTER_MILLIS_MAX: u64 = 60_000;
+
+/// Zooms of a pyramid.
+pub const N_ZOOMS: usize = (ZOOM_FULL - ZOOM_COARSEST) as usize + 1;
+
+/// Regions on screen at most.
+pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM * N_ZOOMS;
+
+/// First bytes of a PMTiles archive, which hold its header and its root directory: the format promises that they fit.
+pub const ARCHIVE_HEAD_BYTES: usize = 16 << 10;
+
+/// Largest directory of a PMTiles archive that is read, in bytes once inflated. Writers aim at 4,096 entries, some
+/// 30 KiB; this one could list a million tiles.
+pub const ARCHIVE_DIRECTORY_BYTES_MAX: usize = 4 << 20;
+
+/// What the directories of one PMTiles archive may take in memory, in bytes: 300 of the usual size.
+pub const ARCHIVE_DIRECTORIES_BYTES_MAX: usize = 32 << 20;
+
+/// Directories between the root of a PMTiles archive and a tile, so that one that points at itself ends. Writers use
+/// one, the format discourages more.
+pub const ARCHIVE_DEPTH_MAX: usize = 4;
+
+/// How often one fetch starts anew because the archive was replaced under it.
+pub const ARCHIVE_RESTARTS_MAX: usize = 2;
 
 /// Bytes that the disk cache may take unless told otherwise: two thousand regions of central Tokyo, so that a city that
 /// was seen is there the next time.
@@ -134,9 +180,6 @@ pub const CACHE_UNFINISHED_SECS: u64 = 3_600;
 /// Redirects that one request follows; browsers follow twenty, tile servers need one.
 pub const REDIRECTS_MAX: usize = 5;
 
-/// Regions on screen at most: one zoom for now, the pyramid multiplies it.
-pub const SLOTS_MAX: usize = SLOTS_PER_ZOOM;
-
 /// Size of a page of quads or face colours on the GPU, in bytes. A real region has 1 to 2 MiB of both, so that a page
 /// holds several; small enough that the last one, half empty, costs little, and within what every device binds.
 pub const GPU_PAGE_BYTES: u64 = 8 << 20;
@@ -165,7 +208,8 @@ const _: () = {
     assert!(REGION_VOXELS.is_multiple_of(BRICK_VOXELS), "bricks tile a region");
     assert!(ATLAS_PIXELS.is_multiple_of(STRIP_ROWS), "strips tile an atlas");
     assert!(STRIP_ROWS == BRICK_PIXELS, "a strip is one row of bricks");
-    assert!(SLOTS_MAX + PREBUILD + PREFETCH <= INTEREST_MAX, "the interest of a view is taken whole");
+    assert!(2 * SLOTS_MAX + PREBUILD + PREFETCH <= INTEREST_MAX, "the interest of a view is taken whole");
+    assert!(BASE_STEP_VOXELS == 1 << (ZOOM_FULL - ZOOM_COARSEST), "all zooms share the base's height");
     assert!(BACKOFF_MIN_MILLIS < BACKOFF_MAX_MILLIS, "waits grow");
     assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
     assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");
@@ -173,5 +217,7 @@ const _: () = {
     assert!(ABSENCE_SECS <= ABSENCE_SECS_MAX, "what we believe by ourselves is within what we believe at most");
     assert!(CACHE_UNFINISHED_SECS * 1_000 > TIMEOUT_TOTAL_MILLIS, "a file that is being written is not taken away");
     assert!(TIMEOUT_TOTAL_MILLIS >= TIMEOUT_MILLIS, "a request may use its first wait to the end");
+    // An entry takes four bytes in a file and 24 in memory.
+    assert!(ARCHIVE_DIRECTORIES_BYTES_MAX > 6 * ARCHIVE_DIRECTORY_BYTES_MAX, "the largest directory can be kept");
     assert!(ATLAS_FILE_BYTES_MAX > REGION_VOLUME * 4 + ATLAS_PIXELS as usize, "the worst atlas can be read");
 };

@@ -144,7 +144,7 @@ static FILES: LazyLock<Vec<(&str, Vec<u8>, Region)>> = LazyLock::new(|| {
     let mut files = Vec::new();
     for (name, n_colours) in [("indexed strips", 20), ("RGBA strips", 2000)] {
         let region = scene(n_colours);
-        let file = encode_with(&region, &metadata, EncodeOptions { with_occupancy: true });
+        let file = encode_with(&region, &metadata, EncodeOptions { with_occupancy: true, ..EncodeOptions::default() });
         files.push((name, file, region));
     }
     let image = image::load_from_memory(&files[1].1).expect("a file of ours");

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use voxatlas::atlas::{EncodedAtlas, decode};
 use voxatlas::mesh::{
-    BorderPolicy, Face, FaceColours, Quad, RegionMesh, Scratch, mesh_boxes, mesh_occupancy, mesh_region,
+    BorderPolicy, Face, FaceColours, Quad, RegionMesh, Scratch, mesh_boxes, mesh_occupancy, mesh_octants, mesh_region,
 };
 use voxatlas::voxel::{ColourDepth, Occupancy, Region};
 
@@ -19,6 +19,7 @@ fn check(name: &str, region: &Region) {
     let mut exposed = exposed_faces(&region.occupancy);
     assert_exact_cover(name, exposed.clone(), &mesh.quads);
     assert_colours(name, region, &mesh);
+    check_octants(name, region);
 
     // With a scratch that has just seen the region, too.
     let mut scratch = Scratch::new();
@@ -37,6 +38,28 @@ fn check(name: &str, region: &Region) {
     let boxes = mesh_boxes(&region.occupancy);
     let volumes = boxes.scl.chunks_exact(3).map(|size| size.iter().map(|&side| f64::from(side)).product::<f64>());
     assert_eq!(volumes.sum::<f64>() as u64, region.occupancy.count(), "{name}: the boxes hold every voxel once");
+}
+
+/// Each octant's quads cover the faces that its voxels expose where the others are air.
+fn check_octants(name: &str, region: &Region) {
+    let mesh = mesh_octants(region, BorderPolicy::Floored, &mut Scratch::new());
+    assert_colours(name, region, &mesh);
+    for octant in 0..8 {
+        let quads = &mesh.quads[mesh.octant_quads(octant)];
+        let mut alone = region.occupancy.clone();
+        for (row_idx, row) in alone.rows_mut().iter_mut().enumerate() {
+            let [y, z] = [row_idx % 256, row_idx / 256];
+            let is_in = y / 128 == octant >> 1 & 1 && z / 128 == octant >> 2;
+            for (word_idx, word) in row.iter_mut().enumerate() {
+                *word = if is_in && word_idx / 2 == octant & 1 { *word } else { 0 };
+            }
+        }
+        let mut exposed = exposed_faces(&alone);
+        for slab in exposed.chunks_exact_mut(256 * 256) {
+            slab[..256].iter_mut().for_each(|faces| *faces &= !(1 << Face::NegY as u8));
+        }
+        assert_exact_cover(&format!("{name}, octant {octant}"), exposed, quads);
+    }
 }
 
 fn cells(quad: Quad) -> impl Iterator<Item = (u32, u32)> {

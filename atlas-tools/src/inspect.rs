@@ -1,22 +1,27 @@
 //! `atlas-tools inspect`: what a file or a tileset is.
 
+mod archive;
+
+use std::cmp::Reverse;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::Context;
 use clap::Args;
 use serde::Serialize;
 use serde_json::json;
-use voxatlas::atlas::{self, AtlasReport, Availability, ColourType, ImageKind, TileBitmap, Tileset};
+use voxatlas::atlas::{self, AtlasReport, Availability, ColourType, ImageKind, Lineage, Tileset};
 
+use crate::archives::is_archive;
 use crate::outcome::{Outcome, print};
-use crate::tileset_files;
+use crate::{document, tileset_files};
 
-/// Says what an atlas file or a tileset is: its size, kind, chunks, metadata and voxels, and what is wrong with it.
+/// Says what an atlas file, a tileset or a PMTiles archive is: its size, kind, chunks, metadata and voxels, and what is
+/// wrong with it.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 nothing is wrong, 1 something is, 2 it cannot be read.")]
 pub struct InspectArgs {
-    /// An atlas file, or a folder with a tiles.json
+    /// An atlas file, a PMTiles archive, or a folder with a tiles.json
     #[arg(value_name = "FILE|DIR")]
     pub path: PathBuf,
     /// Prints JSON
@@ -32,7 +37,11 @@ pub struct InspectArgs {
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     let path = &args.path;
     let metadata = std::fs::metadata(path).with_context(|| format!("{}: cannot be read", path.display()))?;
-    if metadata.is_dir() { inspect_dir(path, args.json) } else { inspect_file(path, args.json) }
+    match metadata.is_dir() {
+        true => inspect_dir(path, args.json),
+        false if is_archive(path) => archive::inspect(path, args.json),
+        false => inspect_file(path, args.json),
+    }
 }
 
 fn inspect_file(path: &Path, as_json: bool) -> anyhow::Result<Outcome> {
@@ -58,6 +67,8 @@ struct FileView {
     /// Why the file is decoded the plain way; nothing where it is in strips.
     not_in_strips: Option<String>,
     metadata: Option<MetadataView>,
+    /// What a coarse file was made of.
+    children: Option<Vec<String>>,
     voxels: Option<VoxelView>,
     chunks: Vec<ChunkView>,
     findings: Vec<String>,
@@ -118,6 +129,7 @@ impl FileView {
                 clipped: metadata.clipped,
                 credit: metadata.credit.clone(),
             }),
+            children: children(report),
             voxels: report.voxels.map(|voxels| VoxelView {
                 occupied: voxels.occupied,
                 bricks: voxels.bricks,
@@ -156,6 +168,9 @@ impl FileView {
             text.line("clipped", &format!("{clipped} voxels"));
             text.line("credit", if credit.is_empty() { "none" } else { credit });
         }
+        if let Some(children) = &self.children {
+            text.line("made of", &children.join(", "));
+        }
         if let Some(VoxelView { occupied, bricks, colours }) = self.voxels {
             text.line("voxels", &format!("{occupied} in {bricks} bricks, {colours} colours"));
         }
@@ -167,17 +182,15 @@ impl FileView {
     }
 }
 
+/// The regions that a coarse file says that it was made of.
+fn children(report: &AtlasReport) -> Option<Vec<String>> {
+    let (Lineage { children: marks, .. }, metadata) = (report.lineage?, report.metadata.as_ref()?);
+    let children = metadata.key.children()?.into_iter().filter(|child| marks[child.octant()].is_some());
+    Some(children.map(|child| child.to_string()).collect())
+}
+
 fn inspect_dir(path: &Path, as_json: bool) -> anyhow::Result<Outcome> {
-    let document = path.join("tiles.json");
-    let name = document.display().to_string();
-    let bytes = match std::fs::read(&document) {
-        Ok(bytes) => bytes,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            bail!("{}: no tileset: it holds no tiles.json", path.display())
-        }
-        Err(error) => return Err(error).with_context(|| format!("{name}: cannot be read")),
-    };
-    let tileset = Tileset::parse(&bytes, &name)?;
+    let tileset = tileset_files::document(path)?;
     // Parsing has checked it; this only counts.
     let availability = Availability::of(&tileset)?;
     let files = tileset_files::list(path).with_context(|| format!("{}: cannot be listed", path.display()))?;
@@ -185,7 +198,7 @@ fn inspect_dir(path: &Path, as_json: bool) -> anyhow::Result<Outcome> {
         files.iter().filter_map(|file| std::fs::metadata(path.join(file)).ok()).map(|file| file.len()).sum();
     let layers: Vec<_> = availability.layers().map(|layer| (layer, n_listed(&tileset, layer))).collect();
     if as_json {
-        let layers: Vec<_> = layers.iter().map(|(layer, n)| json!({ "layer": layer, "tiles": n })).collect();
+        let layers: Vec<_> = layers.iter().map(layer_json).collect();
         let view = json!({
             "tileset": path.display().to_string(),
             "base": tileset.base(),
@@ -202,15 +215,10 @@ fn inspect_dir(path: &Path, as_json: bool) -> anyhow::Result<Outcome> {
     } else {
         let mut text = Lines::default();
         text.line("tileset", &path.display().to_string());
-        text.line("zooms", &format!("{} to {}", tileset.minzoom, tileset.maxzoom));
-        if let Some([west, south, east, north]) = tileset.bounds {
-            text.line("bounds", &format!("{west:.6},{south:.6},{east:.6},{north:.6}"));
-        }
-        let datum = tileset.voxatlas.as_ref().map_or("unknown", |object| object.datum.as_str());
-        text.line("heights", &format!("from {datum}; layer 0 begins at y = {}", tileset.base()));
-        text.line("credit", tileset.attribution.as_deref().unwrap_or("none"));
-        for (layer, n) in layers {
-            let listed = n.map_or("not listed".to_owned(), |n| format!("{n} tiles"));
+        text.tileset(&tileset);
+        for (layer, zooms) in layers {
+            let listed: Vec<_> = zooms.iter().map(|(zoom, n)| format!("{n} tiles of zoom {zoom}")).collect();
+            let listed = if listed.is_empty() { "not listed".to_owned() } else { listed.join(", ") };
             text.line("layer", &format!("{layer}: {listed}"));
         }
         text.line("files", &format!("{}, {:.1} MB", files.len(), n_bytes as f64 / 1e6));
@@ -219,12 +227,18 @@ fn inspect_dir(path: &Path, as_json: bool) -> anyhow::Result<Outcome> {
     Ok(Outcome::Done)
 }
 
-/// How many tiles a layer lists; `None` where it lists none and must be asked.
-fn n_listed(tileset: &Tileset, layer: i32) -> Option<usize> {
-    let object = tileset.voxatlas.as_ref()?.layers.iter().find(|object| object.layer == layer)?;
-    let bitmaps = object.availability.iter().map(|object| TileBitmap::decode(object, layer));
-    let counts: Vec<usize> = bitmaps.filter_map(|bitmap| Some(bitmap.ok()?.len())).collect();
-    (!counts.is_empty()).then(|| counts.iter().sum())
+/// How many tiles a layer lists, by zoom, the finest first; none where it lists nothing and must be asked.
+fn n_listed(tileset: &Tileset, layer: i32) -> Vec<(u8, usize)> {
+    let of_layer = document::bitmaps(tileset).filter(|&(other, _)| other == layer);
+    let mut zooms: Vec<_> = of_layer.map(|(_, bitmap)| (bitmap.zoom(), bitmap.len())).collect();
+    zooms.sort_by_key(|&(zoom, _)| Reverse(zoom));
+    zooms
+}
+
+fn layer_json((layer, zooms): &(i32, Vec<(u8, usize)>)) -> serde_json::Value {
+    let n: Option<usize> = (!zooms.is_empty()).then(|| zooms.iter().map(|&(_, n)| n).sum());
+    let zooms: Vec<_> = zooms.iter().map(|(zoom, n)| json!({ "zoom": zoom, "tiles": n })).collect();
+    json!({ "layer": layer, "tiles": n, "zooms": zooms })
 }
 
 fn to_json(view: &impl Serialize) -> anyhow::Result<String> {
@@ -236,6 +250,17 @@ fn to_json(view: &impl Serialize) -> anyhow::Result<String> {
 struct Lines(String);
 
 impl Lines {
+    /// What a document says of its tileset as a whole.
+    fn tileset(&mut self, tileset: &Tileset) {
+        self.line("zooms", &format!("{} to {}", tileset.minzoom, tileset.maxzoom));
+        if let Some([west, south, east, north]) = tileset.bounds {
+            self.line("bounds", &format!("{west:.6},{south:.6},{east:.6},{north:.6}"));
+        }
+        let datum = tileset.voxatlas.as_ref().map_or("unknown", |object| object.datum.as_str());
+        self.line("heights", &format!("from {datum}; layer 0 begins at y = {}", tileset.base()));
+        self.line("credit", tileset.attribution.as_deref().unwrap_or("none"));
+    }
+
     fn line(&mut self, label: &str, value: &str) {
         // Writing to a string cannot fail.
         let _ = writeln!(self.0, "{label:<10}{value}");

@@ -1,12 +1,12 @@
 //! The parts of `atlas-tools`, in the order in which a city passes through them:
 //!
 //! ```text
-//! input -> touch, buildings -> raster, columns, ground -> look, voxelise -> encode -> files
+//! input -> touch, buildings -> raster, columns, ground -> look, voxelise -> encode -> files -> pyramid -> coarser files
 //! ```
 //!
 //! `atlas-tools` is a program; this library exists so that tests, fuzz targets and the maker of the demo city reach its
-//! parts. Everything from `input` to `voxelise` is pure but for the reading of tiles; files are written by `encode`
-//! alone, through `output`.
+//! parts. Everything from `input` to `voxelise` is pure but for the reading of tiles; files are written by `encode`, `demo`
+//! and `pyramid` alone, through `output`.
 
 pub mod input;
 
@@ -23,10 +23,17 @@ pub mod voxelise;
 pub mod demo;
 pub mod encode;
 pub mod inspect;
+pub mod pack;
+pub mod pyramid;
 pub mod serve;
+pub mod unpack;
 pub mod validate;
 
+pub mod archives;
+mod document;
 pub mod interrupt;
+pub mod jobs;
 pub mod outcome;
 pub mod output;
+pub mod progress;
 pub mod tileset_files;

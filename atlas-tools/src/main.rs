@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use atlas_tools::outcome::{FATAL, Outcome};
-use atlas_tools::{demo, encode, inspect, serve, validate};
+use atlas_tools::{demo, encode, inspect, pack, pyramid, serve, unpack, validate};
 use clap::{Parser, Subcommand};
 
 /// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
@@ -20,8 +20,11 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Encode(encode::EncodeArgs),
+    Pyramid(pyramid::PyramidArgs),
     Inspect(inspect::InspectArgs),
     Validate(validate::ValidateArgs),
+    Pack(pack::PackArgs),
+    Unpack(unpack::UnpackArgs),
     Demo(demo::DemoArgs),
     Serve(serve::ServeArgs),
 }
@@ -40,8 +43,11 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<Outcome> {
     match command {
         Command::Encode(args) => encode::run(&args),
+        Command::Pyramid(args) => pyramid::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Pack(args) => pack::run(&args),
+        Command::Unpack(args) => unpack::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Serve(args) => serve::run(&args),
     }

@@ -38,6 +38,11 @@ impl OutputDir {
         Ok(dir)
     }
 
+    /// The folder itself.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
     /// Where a file stands.
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
@@ -77,6 +82,56 @@ impl OutputDir {
     }
 }
 
+/// A file that is written piece by piece. It takes its place when it is whole; dropped before, it leaves nothing.
+#[derive(Debug)]
+pub struct PartFile {
+    path: PathBuf,
+    part: PathBuf,
+    file: std::fs::File,
+}
+
+impl PartFile {
+    /// Begins a file beside its place; the folder is made.
+    ///
+    /// # Errors
+    ///
+    /// The folder cannot be made or written to, or the path names no file.
+    pub fn create(path: &Path) -> Result<Self, OutputError> {
+        let fail = |error| OutputError { path: path.to_owned(), error };
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or_else(|| fail(io::Error::from(io::ErrorKind::InvalidFilename)))?;
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        std::fs::create_dir_all(folder).map_err(fail)?;
+        let part = temporary(folder, name);
+        let file = std::fs::File::create(&part).map_err(fail)?;
+        Ok(Self { path: path.to_owned(), part, file })
+    }
+
+    /// The file as far as it is written.
+    pub fn file(&self) -> &std::fs::File {
+        &self.file
+    }
+
+    /// Puts the whole file in its place.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written to its end or renamed; then its place is as it was before.
+    pub fn finish(self) -> Result<(), OutputError> {
+        let fail = |error| OutputError { path: self.path.clone(), error };
+        // Some file systems report a full disk only here.
+        self.file.sync_data().map_err(fail)?;
+        std::fs::rename(&self.part, &self.path).map_err(fail)
+    }
+}
+
+impl Drop for PartFile {
+    fn drop(&mut self) {
+        // After `finish` there is none; that it cannot be removed otherwise changes nothing.
+        let _ = std::fs::remove_file(&self.part);
+    }
+}
+
 /// A name beside a file's that no tileset uses and no other process of ours.
 fn temporary(folder: &Path, file_name: &str) -> PathBuf {
     folder.join(format!(".{file_name}.{}.part", std::process::id()))
@@ -111,6 +166,21 @@ mod tests {
         out.remove("17/3/4.png").unwrap();
         out.remove("17/3/4.png").unwrap();
         assert!(names(&dir.path().join("new/17/3")).is_empty());
+    }
+
+    #[test]
+    fn a_file_of_pieces_is_whole_or_absent() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("new/city.pmtiles");
+        let part = PartFile::create(&path).unwrap();
+        part.file().write_all(b"half").unwrap();
+        drop(part);
+        assert!(names(&dir.path().join("new")).is_empty());
+        let part = PartFile::create(&path).unwrap();
+        part.file().write_all(b"whole").unwrap();
+        part.finish().unwrap();
+        assert_eq!(names(&dir.path().join("new")), ["city.pmtiles"]);
+        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
     }
 
     #[test]

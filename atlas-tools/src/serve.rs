@@ -4,11 +4,10 @@
 //! readers take for an empty region.
 
 use std::future::Future;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use axum::Router;
 use axum::http::{HeaderValue, Method, Response, header};
 use axum::middleware::map_response;
@@ -17,15 +16,15 @@ use axum::routing::get;
 use tokio::net::TcpListener;
 use tower_http::cors::{Any, CorsLayer};
 use tower_http::services::ServeDir;
-use voxatlas::atlas::Tileset;
-use voxatlas::limits::TILESET_BYTES_MAX;
 
+use crate::archives::is_archive;
 use crate::outcome::{Outcome, print};
+use crate::tileset_files;
 
-/// Serve a tileset over HTTP
+/// Serve a tileset, or the PMTiles archives in a folder, over HTTP
 #[derive(Debug, clap::Args)]
 pub struct ServeArgs {
-    /// The tileset's directory, the one with tiles.json in it
+    /// The tileset's directory, the one with tiles.json or PMTiles archives in it
     dir: PathBuf,
     /// The port; 0 takes one that is free
     #[arg(long, default_value_t = 8080)]
@@ -64,18 +63,21 @@ struct Server {
     listener: TcpListener,
     address: SocketAddr,
     dir: PathBuf,
-    tileset: Tileset,
+    /// What is served, in words.
+    name: String,
+    /// What a viewer opens, relative to the address: an archive, or nothing for the folder.
+    opened: String,
 }
 
 impl Server {
     async fn bind(args: &ServeArgs) -> anyhow::Result<Self> {
-        let tileset = read_tileset(&args.dir)?;
+        let (name, opened) = served(&args.dir)?;
         let wanted = SocketAddr::new(args.bind, args.port);
         let listener = TcpListener::bind(wanted)
             .await
             .with_context(|| format!("cannot listen at {wanted}: give another --port, or 0 for one that is free"))?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, address, dir: args.dir.clone(), tileset })
+        Ok(Self { listener, address, dir: args.dir.clone(), name, opened })
     }
 
     /// Serves until `end`, then drops what is still open.
@@ -97,29 +99,33 @@ impl Server {
     }
 
     fn greeting(&self) -> String {
-        let name = self.tileset.name.as_deref().unwrap_or("the tileset");
+        let Self { name, opened, .. } = self;
         let (dir, url) = (self.dir.display(), self.url());
-        format!("Serving {name} in {dir} at {url}\n\n    voxatlas view {url}\n\nCtrl-C ends it.\n")
+        format!("Serving {name} in {dir} at {url}\n\n    voxatlas view {url}{opened}\n\nCtrl-C ends it.\n")
     }
 }
 
-/// Refuses what no viewer could open, before anybody wonders about 404s.
-fn read_tileset(dir: &Path) -> anyhow::Result<Tileset> {
-    if !dir.is_dir() {
-        bail!("{} is no directory: expected a tileset, a directory with a tiles.json", dir.display());
+/// What a folder holds in words, and what of it a viewer opens. Refuses what no viewer could open, before anybody
+/// wonders about 404s.
+fn served(dir: &Path) -> anyhow::Result<(String, String)> {
+    if dir.is_dir()
+        && !dir.join("tiles.json").exists()
+        && let Some(archive) = first_archive(dir)?
+    {
+        return Ok(("the archives".to_owned(), format!("/{archive}")));
     }
-    let path = dir.join("tiles.json");
-    let metadata = match path.metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            bail!("{} is no tileset: it has no tiles.json (`atlas-tools encode --out` writes one)", dir.display())
-        }
-        metadata => metadata.with_context(|| path.display().to_string())?,
-    };
-    if metadata.len() > TILESET_BYTES_MAX as u64 {
-        bail!("{}: found {} bytes, expected at most {TILESET_BYTES_MAX}", path.display(), metadata.len());
+    let tileset = tileset_files::document(dir)?;
+    Ok((tileset.name.unwrap_or_else(|| "the tileset".to_owned()), String::new()))
+}
+
+/// The archive with the shortest name: `city.pmtiles` before `city.l1.pmtiles`.
+fn first_archive(dir: &Path) -> anyhow::Result<Option<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(dir).with_context(|| dir.display().to_string())? {
+        let name = entry.with_context(|| dir.display().to_string())?.file_name();
+        names.extend(name.to_str().filter(|name| is_archive(Path::new(name))).map(str::to_owned));
     }
-    let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
-    Ok(Tileset::parse(&bytes, &path.display().to_string())?)
+    Ok(names.into_iter().min_by_key(|name| (name.len(), name.clone())))
 }
 
 fn router(dir: &Path) -> Router {
@@ -158,7 +164,7 @@ mod tests {
 
     fn tileset() -> TempDir {
         let dir = TempDir::new().unwrap();
-        let tileset = Tileset::of_template("{z}/{x}/{y}.png").unwrap();
+        let tileset = voxatlas::atlas::Tileset::of_template("{z}/{x}/{y}.png").unwrap();
         fs::write(dir.path().join("tiles.json"), tileset.to_json()).unwrap();
         fs::create_dir_all(dir.path().join("17/1")).unwrap();
         fs::write(dir.path().join("17/1/2.png"), ATLAS).unwrap();
@@ -257,6 +263,27 @@ mod tests {
     }
 
     #[test]
+    fn archives_are_served_in_parts() {
+        let dir = TempDir::new().unwrap();
+        for name in ["city.l1.pmtiles", "city.pmtiles"] {
+            let file = fs::File::create(dir.path().join(name)).unwrap();
+            let mut writer = pmtiles::PmTilesWriter::new(pmtiles::TileType::Png).create(file).unwrap();
+            writer.add_tile(pmtiles::TileCoord::new(17, 1, 2).unwrap(), ATLAS).unwrap();
+            writer.finalize().unwrap();
+        }
+        beside_server(dir.path(), async |url, _| {
+            let source = Source::open(&format!("{url}/city.pmtiles"), &SourceConfig::default()).await.unwrap();
+            let key = |tile: &str| RegionKey::new(tile.parse().unwrap(), 0);
+            assert_eq!(source.fetch(key("17/1/2")).await.unwrap().unwrap().bytes(), ATLAS);
+            assert_eq!(source.fetch(key("17/1/3")).await, Ok(None));
+        });
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let server = runtime.block_on(Server::bind(&args(dir.path()))).unwrap();
+        let line = format!("    voxatlas view {}/city.pmtiles", server.url());
+        assert!(server.greeting().lines().any(|found| found == line), "{}", server.greeting());
+    }
+
+    #[test]
     fn the_greeting_can_be_pasted() {
         let dir = tileset();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -272,7 +299,7 @@ mod tests {
     #[test]
     fn what_is_no_tileset_is_refused() {
         let check = |dir: &Path, expected: &str| {
-            let text = read_tileset(dir).unwrap_err().to_string();
+            let text = served(dir).unwrap_err().to_string();
             assert!(text.contains(expected) && text.contains(&dir.display().to_string()), "{text}");
         };
         let dir = TempDir::new().unwrap();

@@ -3,8 +3,10 @@
 use std::io::{self, Read};
 use std::path::Path;
 
+use anyhow::{Context, bail};
+use voxatlas::atlas::Tileset;
 use voxatlas::geo::{RegionKey, TileCoord};
-use voxatlas::limits::ATLAS_FILE_BYTES_MAX;
+use voxatlas::limits::{ATLAS_FILE_BYTES_MAX, TILESET_BYTES_MAX};
 
 /// Folders within folders that are looked into: `{z}/{x}/{y}` needs two, and a link in a circle must end.
 const DEPTH_MAX: usize = 8;
@@ -16,22 +18,34 @@ const DEPTH_MAX: usize = 8;
 /// A folder cannot be listed.
 pub fn list(root: &Path) -> io::Result<Vec<String>> {
     let mut files = Vec::new();
-    list_below(root, "", 0, &mut files)?;
+    walk(root, &mut |file| {
+        if is_image(file) || is_leftover(file) {
+            files.push(file.to_owned());
+        }
+    })?;
     files.sort();
     Ok(files)
 }
 
-fn list_below(folder: &Path, prefix: &str, depth: usize, files: &mut Vec<String>) -> io::Result<()> {
+/// Names every file below a folder, as a relative path with `/`, in no order. A name that is no UTF-8 is passed over: no
+/// tileset has one.
+///
+/// # Errors
+///
+/// A folder cannot be listed.
+pub fn walk(root: &Path, visit: &mut impl FnMut(&str)) -> io::Result<()> {
+    walk_below(root, "", 0, visit)
+}
+
+fn walk_below(folder: &Path, prefix: &str, depth: usize, visit: &mut impl FnMut(&str)) -> io::Result<()> {
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
         let Some(name) = path.file_name().and_then(|name| name.to_str()) else { continue };
         let relative = format!("{prefix}{name}");
-        if path.is_dir() {
-            if depth < DEPTH_MAX {
-                list_below(&path, &format!("{relative}/"), depth + 1, files)?;
-            }
-        } else if is_image(name) || is_leftover(name) {
-            files.push(relative);
+        if !path.is_dir() {
+            visit(&relative);
+        } else if depth < DEPTH_MAX {
+            walk_below(&path, &format!("{relative}/"), depth + 1, visit)?;
         }
     }
     Ok(())
@@ -59,6 +73,39 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
+/// The document of a tileset's folder.
+///
+/// # Errors
+///
+/// The folder holds no tileset document that can be read.
+pub fn document(dir: &Path) -> anyhow::Result<Tileset> {
+    if !dir.is_dir() {
+        bail!("{} is no directory: expected a tileset, a directory with a tiles.json", dir.display());
+    }
+    let path = dir.join("tiles.json");
+    let metadata = match path.metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            bail!("{} is no tileset: it has no tiles.json (`atlas-tools encode --out` writes one)", dir.display())
+        }
+        metadata => metadata.with_context(|| path.display().to_string())?,
+    };
+    if metadata.len() > TILESET_BYTES_MAX as u64 {
+        bail!("{}: found {} bytes, expected at most {TILESET_BYTES_MAX}", path.display(), metadata.len());
+    }
+    let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
+    Ok(Tileset::parse(&bytes, &path.display().to_string())?)
+}
+
+/// The name that we give to a region's file.
+pub fn file_name(key: RegionKey) -> String {
+    format!("{}{}.png", key.tile, layer_suffix(key.layer))
+}
+
+/// What tells the files of a layer from those of layer 0.
+pub(crate) fn layer_suffix(layer: i32) -> String {
+    if layer == 0 { String::new() } else { format!(".l{layer}") }
+}
+
 /// The region that a path of the form `{z}/{x}/{y}.png` or `{z}/{x}/{y}.l{layer}.png` names.
 pub fn key_of(relative: &str) -> Option<RegionKey> {
     let (tile, _extension) = relative.rsplit_once('.')?;
@@ -77,6 +124,7 @@ mod tests {
     fn paths_name_regions() {
         let check = |path: &str, expected: Option<&str>| {
             assert_eq!(key_of(path).map(|key| key.to_string()).as_deref(), expected, "{path}");
+            assert!(key_of(path).is_none_or(|key| file_name(key) == path), "{path}");
         };
         check("17/3/4.png", Some("17/3/4"));
         check("17/3/4.l1.png", Some("17/3/4 layer 1"));

@@ -1,23 +1,29 @@
 //! `atlas-tools validate`: whether a tileset is sound.
 
+mod archive;
+mod pyramid;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
-use voxatlas::atlas::{self, Availability, Presence, TileBitmap, Tileset};
+use voxatlas::atlas::{self, Availability, FileMark, Lineage, Presence, Tileset};
 use voxatlas::geo::RegionKey;
 
+use crate::archives::is_archive;
 use crate::outcome::{Outcome, print};
-use crate::tileset_files;
+use crate::{document, tileset_files};
+use pyramid::Pyramid;
 
-/// Checks a tileset: its document, that every listed tile is there and every tile listed, and every file as a whole.
+/// Checks a tileset: its document, that every listed tile is there and every tile listed, every file as a whole, and
+/// that the coarser zooms are those of the finer ones.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 the tileset is sound, 1 there are findings, 2 it cannot be read.")]
 pub struct ValidateArgs {
-    /// The folder that holds tiles.json
-    #[arg(value_name = "DIR")]
+    /// The folder that holds tiles.json, or a PMTiles archive
+    #[arg(value_name = "DIR|FILE.pmtiles")]
     pub dir: PathBuf,
     /// Prints JSON
     #[arg(long)]
@@ -47,7 +53,8 @@ struct Report {
 ///
 /// The folder cannot be read.
 pub fn run(args: &ValidateArgs) -> anyhow::Result<Outcome> {
-    let report = validate(&args.dir)?;
+    let is_file = is_archive(&args.dir) && !args.dir.is_dir();
+    let report = if is_file { archive::validate(&args.dir)? } else { validate(&args.dir)? };
     let text = if args.json { serde_json::to_string_pretty(&report)? + "\n" } else { report.to_text() };
     print(&text)?;
     Ok(Outcome::with_findings(!report.findings.is_empty()))
@@ -60,7 +67,7 @@ fn validate(dir: &Path) -> anyhow::Result<Report> {
     }
     let files = tileset_files::list(dir).with_context(cannot)?;
     let mut report = Report { files: 0, listed: 0, findings: Vec::new() };
-    let tileset = document(dir, &mut report.findings);
+    let tileset = read_document(dir, &mut report.findings);
     let listed = tileset.as_ref().map(listed_files).unwrap_or_default();
     report.listed = listed.len();
     for (file, key) in &listed {
@@ -76,10 +83,21 @@ fn validate(dir: &Path) -> anyhow::Result<Report> {
     report.files = images.len();
     let checked: Vec<_> =
         images.par_iter().map(|file| check_file(dir, file, tileset.as_ref(), availability.as_ref())).collect();
-    for (file, findings) in images.iter().zip(checked) {
-        for finding in findings {
+    let mut pyramid = Pyramid::default();
+    pyramid.keys.extend(listed.iter().map(|&(_, key)| key));
+    for (file, checked) in images.into_iter().zip(checked) {
+        for finding in checked.findings {
             report.add(file, finding);
         }
+        // A copy elsewhere is no part of the tileset.
+        let is_in_place =
+            |key: &RegionKey| tileset.as_ref().and_then(|tileset| tileset.path_of(*key)).as_ref() == Some(file);
+        if let Some(key) = checked.key.filter(is_in_place) {
+            pyramid.add(key, checked.mark, checked.lineage);
+        }
+    }
+    if let Some(tileset) = &tileset {
+        report.findings.extend(pyramid.findings(tileset));
     }
     Ok(report)
 }
@@ -99,7 +117,7 @@ impl Report {
 }
 
 /// The tileset's document, if it is one.
-fn document(dir: &Path, findings: &mut Vec<Finding>) -> Option<Tileset> {
+fn read_document(dir: &Path, findings: &mut Vec<Finding>) -> Option<Tileset> {
     const NAME: &str = "tiles.json";
     let tileset = match std::fs::read(dir.join(NAME)) {
         Ok(bytes) => Tileset::parse(&bytes, NAME).map_err(|error| error.to_string()),
@@ -111,10 +129,8 @@ fn document(dir: &Path, findings: &mut Vec<Finding>) -> Option<Tileset> {
 /// The files that a document lists, with their regions: those in the folder, not those behind a URL.
 fn listed_files(tileset: &Tileset) -> Vec<(String, RegionKey)> {
     let mut files = Vec::new();
-    for object in tileset.voxatlas.iter().flat_map(|object| &object.layers) {
-        let bitmaps = object.availability.iter().filter_map(|bitmap| TileBitmap::decode(bitmap, object.layer).ok());
-        for tile in bitmaps.flat_map(|bitmap| bitmap.tiles().collect::<Vec<_>>()) {
-            let key = RegionKey::new(tile, object.layer);
+    for (layer, bitmap) in document::bitmaps(tileset) {
+        for key in bitmap.tiles().map(|tile| RegionKey::new(tile, layer)) {
             if let Some(path) = tileset.path_of(key).filter(|path| !path.contains("://")) {
                 files.push((path, key));
             }
@@ -123,27 +139,42 @@ fn listed_files(tileset: &Tileset) -> Vec<(String, RegionKey)> {
     files
 }
 
-fn check_file(dir: &Path, file: &str, tileset: Option<&Tileset>, availability: Option<&Availability>) -> Vec<String> {
+/// What there is to say about a file.
+#[derive(Debug, Default)]
+struct Checked {
+    /// The region that it holds, or whose name it bears.
+    key: Option<RegionKey>,
+    mark: Option<FileMark>,
+    lineage: Option<Lineage>,
+    findings: Vec<String>,
+}
+
+fn check_file(dir: &Path, file: &str, tileset: Option<&Tileset>, availability: Option<&Availability>) -> Checked {
+    let mut checked = Checked { key: tileset_files::key_of(file), ..Checked::default() };
     let bytes = match tileset_files::read(&dir.join(file)) {
         Ok(bytes) => bytes,
-        Err(error) => return vec![format!("cannot be read: {error}")],
+        Err(error) => {
+            checked.findings.push(format!("cannot be read: {error}"));
+            return checked;
+        }
     };
     let report = atlas::inspect(&bytes);
-    let mut findings: Vec<_> = report.findings.iter().map(ToString::to_string).collect();
-    let named = tileset_files::key_of(file);
+    checked.mark = FileMark::of(&bytes);
+    checked.lineage = report.lineage;
+    checked.findings.extend(report.findings.iter().map(ToString::to_string));
     if let (Some(metadata), Some(tileset)) = (&report.metadata, tileset) {
         if tileset.path_of(metadata.key).is_some_and(|path| path != file && !path.contains("://")) {
-            findings.push(format!("says that it holds {}, which has another place", metadata.key));
+            checked.findings.push(format!("says that it holds {}, which has another place", metadata.key));
         }
         if metadata.base != tileset.base() {
-            findings.push(format!("has base {}, tiles.json has {}", metadata.base, tileset.base()));
+            checked.findings.push(format!("has base {}, tiles.json has {}", metadata.base, tileset.base()));
         }
     }
-    let key = report.metadata.as_ref().map(|metadata| metadata.key).or(named);
-    if let (Some(key), Some(availability)) = (key, availability)
+    checked.key = report.metadata.as_ref().map(|metadata| metadata.key).or(checked.key);
+    if let (Some(key), Some(availability)) = (checked.key, availability)
         && availability.presence(key) == Presence::Absent
     {
-        findings.push(format!("tiles.json does not list {key}"));
+        checked.findings.push(format!("tiles.json does not list {key}"));
     }
-    findings
+    checked
 }

@@ -1,8 +1,24 @@
 //! Writes the files that the targets begin with into `corpus/`.
 
+use std::io::Cursor;
+
+use pmtiles::{Compression, PmTilesWriter, TileCoord, TileType};
 use voxatlas::atlas::{EncodeOptions, encode, encode_with};
 use voxatlas::voxel::Region;
 use voxatlas_fuzz::{metadata, post, without_metadata};
+
+/// An archive of two tiles of one content and one of another.
+fn archive(packing: Compression) -> Vec<u8> {
+    let mut bytes = Cursor::new(Vec::new());
+    let writer = PmTilesWriter::new(TileType::Png).internal_compression(packing);
+    let mut writer = writer.create(&mut bytes).expect("memory takes everything");
+    for (x, content) in [(0, b"one"), (1, b"one"), (2, b"two")] {
+        let tile = TileCoord::new(3, x, 0).expect("a tile");
+        writer.add_tile(tile, content).expect("memory takes everything");
+    }
+    writer.finalize().expect("memory takes everything");
+    bytes.into_inner()
+}
 
 fn main() -> std::io::Result<()> {
     let write = |target: &str, name: &str, bytes: &[u8]| {
@@ -16,8 +32,11 @@ fn main() -> std::io::Result<()> {
         write("decode_atlas", name, &[&[1][..], &file].concat())?;
         write("decode_atlas", &format!("{name}-plain"), &[&[1][..], &without_metadata(&file)].concat())?;
     }
-    let with_occupancy = encode_with(&post(20), &metadata(), EncodeOptions { with_occupancy: true });
+    let with_occupancy = encode_with(&post(20), &metadata(), EncodeOptions { with_occupancy: true, ..EncodeOptions::default() });
     write("decode_atlas", "occupancy", &[&[1][..], &with_occupancy].concat())?;
+    for (name, packing) in [("gzip", Compression::Gzip), ("plain", Compression::None)] {
+        write("archive", name, &archive(packing))?;
+    }
     write("tiles_json", "plain", br#"{"tilejson": "3.0.0", "tiles": ["{z}/{x}/{y}.png"]}"#)?;
     write(
         "tiles_json",

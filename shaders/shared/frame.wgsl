@@ -1,7 +1,7 @@
 // What a frame and a piece are: group 0 and group 1 of every pass.
 //
-// Spaces: `eye` is camera-relative, world axes with the eye at the origin, in voxels; `region` counts from the region's
-// lowest corner; `clip` is reverse-Z, depth 1 at the near plane and 0 at infinity.
+// Spaces: `eye` is camera-relative, world axes with the eye at the origin, in world voxels; `region` counts the region's own
+// voxels from its lowest corner; `clip` is reverse-Z, depth 1 at the near plane and 0 at infinity.
 
 // Twin: `Frame` in src/gpu/layout.rs.
 struct Frame {
@@ -26,6 +26,8 @@ struct Frame {
 struct Piece {
     // The region's lowest corner minus the eye's voxel. Integers: exact however far from the world's origin.
     origin_in_eye: vec3<i32>,
+    // Edge of the region's voxels, in world voxels: 1 at zoom 17, 32 at zoom 12.
+    voxel_edge: i32,
     // What the quads' colour indices count from, in entries. May wrap round.
     colour_base: u32,
     // Where the slot's palette stands.

@@ -10,16 +10,14 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::atlas::band::BandFormat;
 use crate::atlas::block::block_from_rows;
 use crate::atlas::chunks::{SIGNATURE, write_chunk};
+use crate::atlas::lineage::{LINEAGE, Lineage, LineageChunk};
 use crate::atlas::metadata::{
     AtlasMetadata, IDAT_CRC, METADATA, MetadataChunk, OCCUPANCY, OccupancyChunk, crc_of_crcs, deflate_into,
 };
 use crate::atlas::morton::voxel_from_texel;
 use crate::atlas::pixels::Indexed;
-use crate::limits::{ATLAS_PIXELS, BRICK_PIXELS, N_STRIPS};
+use crate::limits::{ATLAS_PIXELS, BRICK_PIXELS, N_STRIPS, PALETTE_COLOURS_MAX};
 use crate::voxel::{BrickColours, Colour, ColourDepth, Region};
-
-/// Colours that a palette holds beside air.
-const PALETTE_MAX: usize = 255;
 
 /// The deflate level. Over Tokyo's regions level 5 makes files 1 % larger in two thirds of the time, level 8 makes them
 /// 7 % smaller in 2.6 times the time: files are written once and fetched often, but a city must be encoded in minutes.
@@ -30,9 +28,11 @@ const LEVEL: u32 = 6;
 pub struct EncodeOptions {
     /// Writes the `vxOC` chunk: a reader of half a file has the geometry before the colours.
     pub with_occupancy: bool,
+    /// Writes the `vxPY` chunk: what a coarse region was made of.
+    pub lineage: Option<Lineage>,
 }
 
-/// Encodes a region as an atlas file, without a `vxOC` chunk.
+/// Encodes a region as an atlas file, with no chunk that is optional.
 pub fn encode(region: &Region, metadata: &AtlasMetadata) -> Vec<u8> {
     encode_with(region, metadata, EncodeOptions::default())
 }
@@ -55,6 +55,10 @@ pub fn encode_with(region: &Region, metadata: &AtlasMetadata, options: EncodeOpt
     if options.with_occupancy {
         bound_to_pixels.push(file.len());
         write_chunk(&mut file, OCCUPANCY, &OccupancyChunk::to_chunk_data(&region.occupancy));
+    }
+    if let Some(lineage) = &options.lineage {
+        bound_to_pixels.push(file.len());
+        write_chunk(&mut file, LINEAGE, &LineageChunk::to_chunk_data(lineage));
     }
     let crcs = write_strips(&mut file, region, &texels);
     write_chunk(&mut file, *b"IEND", &[]);
@@ -143,7 +147,7 @@ impl Texels {
         let mut colours: Vec<Colour> = entries.iter().map(|&entry| depth.colour(entry)).collect();
         colours.sort_unstable();
         colours.dedup();
-        if colours.len() > PALETTE_MAX {
+        if colours.len() > PALETTE_COLOURS_MAX {
             return Self::Rgba(depth.clone());
         }
         let index_of = |entry| 1 + colours.partition_point(|&colour| colour < depth.colour(entry)) as u8;

@@ -10,6 +10,7 @@ use crate::atlas::band::BandFormat;
 use crate::atlas::block::block_from_rows;
 use crate::atlas::chunks::{Chunk, Chunks, ColourType, Header};
 use crate::atlas::decode::{Decoder, ImageKind};
+use crate::atlas::lineage::{LINEAGE, Lineage, LineageChunk};
 use crate::atlas::metadata::{AtlasMetadata, METADATA, MetadataChunk, OCCUPANCY, OccupancyChunk, crc_of_crcs};
 use crate::atlas::strips::Scratch;
 use crate::limits::{BRICK_VOLUME, STRIP_ROWS};
@@ -33,6 +34,8 @@ pub struct AtlasReport {
     pub not_in_strips: Option<String>,
     /// What it says of its region.
     pub metadata: Option<AtlasMetadata>,
+    /// What it says that it was made of, if it is coarse.
+    pub lineage: Option<Lineage>,
     /// Whether it has a `vxOC` chunk.
     pub has_occupancy_chunk: bool,
     /// What it holds, if it can be decoded.
@@ -150,6 +153,7 @@ pub fn inspect(file: &[u8]) -> AtlasReport {
         chunks: Vec::new(),
         not_in_strips: None,
         metadata: None,
+        lineage: None,
         has_occupancy_chunk: false,
         voxels: None,
         findings: Vec::new(),
@@ -169,6 +173,7 @@ pub fn inspect(file: &[u8]) -> AtlasReport {
 #[derive(Default)]
 struct OurChunks {
     metadata: Option<MetadataChunk>,
+    lineage: Option<LineageChunk>,
     occupancy: Option<OccupancyChunk>,
     idat_crcs: Vec<u32>,
 }
@@ -194,13 +199,17 @@ impl AtlasReport {
             match chunk.name {
                 METADATA => match MetadataChunk::from_chunk(&chunk) {
                     Ok(metadata) => ours.metadata = Some(metadata),
-                    Err(what) => self.ignored(&chunk, what),
+                    Err(what) => self.ignored(METADATA, what),
+                },
+                LINEAGE => match LineageChunk::from_chunk(&chunk) {
+                    Ok(lineage) => ours.lineage = Some(lineage),
+                    Err(what) => self.ignored(LINEAGE, what),
                 },
                 OCCUPANCY => {
                     self.has_occupancy_chunk = true;
                     match OccupancyChunk::from_chunk(&chunk) {
                         Ok(occupancy) => ours.occupancy = Some(occupancy),
-                        Err(what) => self.ignored(&chunk, what),
+                        Err(what) => self.ignored(OCCUPANCY, what),
                     }
                 }
                 name => {
@@ -214,6 +223,14 @@ impl AtlasReport {
             }
         }
         self.metadata = ours.metadata.as_ref().map(|chunk| chunk.metadata.clone());
+        if let Some(LineageChunk { lineage, idat_crc }) = &ours.lineage {
+            let of_pixels = crc_of_crcs(ours.idat_crcs.iter().copied());
+            if *idat_crc == of_pixels {
+                self.lineage = Some(*lineage);
+            } else {
+                self.ignored(LINEAGE, format!("it was made for pixels {idat_crc:08x}, these are {of_pixels:08x}"));
+            }
+        }
         let at_byte = chunks.at_byte();
         if chunks.has_ended() && at_byte < file.len() {
             self.findings.push(Finding::TrailingBytes { at_byte, n_bytes: file.len() - at_byte });
@@ -233,8 +250,8 @@ impl AtlasReport {
         }
     }
 
-    fn ignored(&mut self, chunk: &Chunk<'_>, what: String) {
-        self.findings.push(Finding::IgnoredChunk { chunk: chunk.name_text(), what });
+    fn ignored(&mut self, name: [u8; 4], what: String) {
+        self.findings.push(Finding::IgnoredChunk { chunk: name.escape_ascii().to_string(), what });
     }
 
     /// A wrong CRC has been found by the walk already.

@@ -22,13 +22,13 @@ pub(crate) const METADATA: [u8; 4] = *b"vxMD";
 /// The name of the occupancy chunk.
 pub(crate) const OCCUPANCY: [u8; 4] = *b"vxOC";
 
-/// The version of both chunks.
+/// The version of the chunks.
 const VERSION: u8 = 1;
 
-/// What both chunks begin with: the version, and room for the CRC over the IDATs' CRCs, which is known last.
-const HEAD: [u8; 5] = [VERSION, 0, 0, 0, 0];
+/// What the chunks begin with: the version, and room for the CRC over the IDATs' CRCs, which is known last.
+pub(crate) const HEAD: [u8; 5] = [VERSION, 0, 0, 0, 0];
 
-/// Where that CRC stands in the data of both chunks.
+/// Where that CRC stands in the data of the chunks.
 pub(crate) const IDAT_CRC: std::ops::Range<usize> = 1..5;
 
 /// What an atlas file says of itself.
@@ -93,11 +93,11 @@ impl MetadataChunk {
 }
 
 /// Big-endian fields, one after the other.
-struct Fields<'a>(&'a [u8]);
+pub(crate) struct Fields<'a>(&'a [u8]);
 
 impl<'a> Fields<'a> {
     /// The CRC of the pixels' CRCs and the fields after it, of a sound chunk of a version that is known.
-    fn after_head(chunk: &Chunk<'a>) -> Result<(u32, Self), String> {
+    pub(crate) fn after_head(chunk: &Chunk<'a>) -> Result<(u32, Self), String> {
         chunk.check_crc().map_err(|error| error.to_string())?;
         let mut fields = Self(chunk.data);
         let [version] = fields.take()?;
@@ -107,7 +107,8 @@ impl<'a> Fields<'a> {
         Ok((u32::from_be_bytes(fields.take()?), fields))
     }
 
-    fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
+    /// The next field.
+    pub(crate) fn take<const N: usize>(&mut self) -> Result<[u8; N], String> {
         let (field, rest) = self.0.split_first_chunk().ok_or("it is too short")?;
         self.0 = rest;
         Ok(*field)
@@ -182,7 +183,7 @@ pub(crate) fn deflate_into(deflater: &mut Compress, input: &[u8], output: &mut V
     }
 }
 
-/// The CRC-32 over the IDATs' CRCs, big-endian, in the order of the file: what binds both chunks to
+/// The CRC-32 over the IDATs' CRCs, big-endian, in the order of the file: what binds our chunks to
 /// their pixels.
 pub(crate) fn crc_of_crcs(crcs: impl Iterator<Item = u32>) -> u32 {
     let mut hasher = crc32fast::Hasher::new();

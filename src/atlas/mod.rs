@@ -17,6 +17,7 @@ mod template;
 mod tileset;
 
 mod chunks;
+mod lineage;
 mod metadata;
 mod png_file;
 
@@ -42,6 +43,7 @@ pub use encode::{EncodeOptions, encode, encode_with};
 pub use encoded::EncodedAtlas;
 pub use error::AtlasError;
 pub use inspect::{AtlasReport, ChunkReport, Finding, HeaderReport, VoxelReport, inspect};
+pub use lineage::{FileMark, Lineage};
 pub use metadata::{AtlasMetadata, occupancy_ahead};
 pub use morton::{
     morton_from_texel, morton_from_voxel, texel_from_morton, texel_from_voxel, voxel_from_morton, voxel_from_texel,

@@ -119,6 +119,42 @@ pub fn expand_template(template: &str, key: RegionKey, scheme: Scheme) -> String
     filled
 }
 
+/// The tile of a layer whose file a template puts at `path`: [`expand_template`] the other way round. `zoom` is that of
+/// templates without a `{z}`.
+pub(super) fn tile_of_path(template: &str, path: &str, layer: i32, zoom: u8, scheme: Scheme) -> Option<TileCoord> {
+    let (mut rest, mut z, mut x, mut y, mut y_north) = (path, u32::from(zoom), None, None, None);
+    for part in parts(template) {
+        let name = match part {
+            Part::Text(text) => {
+                rest = rest.strip_prefix(text)?;
+                continue;
+            }
+            Part::Placeholder(name) => name,
+        };
+        if name == "{layer}" {
+            rest = rest.strip_prefix(&layer.to_string())?;
+            continue;
+        }
+        let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        let number = rest[..end].parse().ok()?;
+        rest = &rest[end..];
+        match name {
+            "{z}" => z = number,
+            "{x}" => x = Some(number),
+            "{y}" if scheme == Scheme::Xyz => y = Some(number),
+            "{y}" | "{-y}" => y_north = Some(number),
+            _ => return None,
+        }
+    }
+    let zoom = u8::try_from(z).ok()?;
+    let tile = match (y, y_north) {
+        (Some(y), _) => TileCoord::new(zoom, x?, y).ok()?,
+        (None, y_north) => TileCoord::from_tms(zoom, x?, y_north?).ok()?,
+    };
+    // Numbers with leading zeros, or that differ between two places, are no file of this template.
+    (rest.is_empty() && expand_template(template, RegionKey::new(tile, layer), scheme) == path).then_some(tile)
+}
+
 enum Part<'a> {
     Text(&'a str),
     /// Braces included.
@@ -172,6 +208,23 @@ mod tests {
     }
 
     #[test]
+    fn paths_of_no_tile_are_passed_over() {
+        let check = |template: &str, path: &str, expected: Option<&str>| {
+            let tile = tile_of_path(template, path, 1, 17, Scheme::Xyz);
+            assert_eq!(tile.map(|tile| tile.to_string()).as_deref(), expected, "{path}");
+        };
+        check("17_{x}_{y}.webp", "17_3_4.webp", Some("17/3/4"));
+        check("{z}/{x}/{y}.png", "17/3/04.png", None);
+        check("{z}/{x}/{y}.png", "17/3/4.l1.png", None);
+        check("{z}/{x}/{y}.png", "17/3/4.png~", None);
+        check("{z}/{x}/{y}.png", "17/3/999999.png", None);
+        check("{z}/{x}/{y}.png", "17/3/.png", None);
+        check("{z}/{x}/{y}.l{layer}.png", "17/3/4.l2.png", None);
+        check("{z}/{x}/{y}.l{layer}.png", "17/3/4.l1.png", Some("17/3/4"));
+        check("{x}/{y}/{x}.png", "3/4/5.png", None);
+    }
+
+    #[test]
     fn bad_templates_are_named() {
         let check = |template: &str, expected: &str| {
             let text = check_template(template).unwrap_err().to_string();
@@ -198,6 +251,22 @@ mod tests {
             let filled = expand_template(&template, key(3, 5, 6, 0), Scheme::Xyz);
             let is_left = ["{x}", "{y}", "{-y}", "{z}"].iter().any(|placeholder| filled.contains(placeholder));
             prop_assert!(!is_left, "{}", filled);
+        }
+
+        #[test]
+        fn a_path_leads_back_to_its_tile(zoom in 0u8..=30, x: u32, y: u32, layer in -9i32..9, idx in 0usize..4, tms: bool) {
+            let template = ["{z}/{x}/{y}.png", "{z}/{x}/{-y}.l{layer}.png", "a{x}_{y}{z}.webp", "{z}{x}/{x}-{y}"][idx];
+            let mask = ((1u64 << zoom) - 1) as u32;
+            let key = key(zoom, x & mask, y & mask, layer);
+            let scheme = if tms { Scheme::Tms } else { Scheme::Xyz };
+            let path = expand_template(template, key, scheme);
+            let found = tile_of_path(template, &path, layer, 17, scheme);
+            // Two numbers without anything between them cannot be told apart.
+            if idx < 2 {
+                prop_assert_eq!(found, Some(key.tile));
+            } else if let Some(found) = found {
+                prop_assert_eq!(expand_template(template, RegionKey::new(found, layer), scheme), path);
+            }
         }
 
         #[test]

@@ -197,7 +197,8 @@ fn the_plain_way_gives_the_same_region() {
 #[test]
 fn other_decoders_see_the_same_pixels() {
     for region in [indexed_city(), direct_city()] {
-        let file = encode_with(&region, &metadata(), EncodeOptions { with_occupancy: true });
+        let file =
+            encode_with(&region, &metadata(), EncodeOptions { with_occupancy: true, ..EncodeOptions::default() });
         let by_image = image::load_from_memory(&file).unwrap().into_rgba8();
         let mut by_png = png::Decoder::new(std::io::Cursor::new(&file));
         by_png.set_transformations(png::Transformations::EXPAND | png::Transformations::ALPHA);
@@ -605,7 +606,7 @@ fn other_chunkings_and_versions_are_decoded_the_plain_way() {
 #[test]
 fn geometry_is_ahead_of_colours() {
     let region = direct_city();
-    let file = encode_with(&region, &metadata(), EncodeOptions { with_occupancy: true });
+    let file = encode_with(&region, &metadata(), EncodeOptions { with_occupancy: true, ..EncodeOptions::default() });
     let first_idat = chunks::Chunks::new(&file).map(Result::unwrap).find(|chunk| &chunk.name == b"IDAT").unwrap();
     assert_eq!(occupancy_ahead(&file[..first_idat.at_byte]), Some(region.occupancy.clone()));
     assert_eq!(occupancy_ahead(&file[..first_idat.at_byte - 1]), None, "not whole yet");
@@ -620,6 +621,37 @@ fn geometry_is_ahead_of_colours() {
     let other = file_of(&other);
     assert_eq!(decode_bytes(other.clone()).unwrap().first_difference(&indexed_city()), None);
     assert!(matches!(inspect(&other).findings[..], [Finding::OccupancyMismatch { .. }]));
+}
+
+#[test]
+fn a_coarse_file_says_what_it_was_made_of() {
+    let mark = FileMark::of(b"a child").unwrap();
+    assert_ne!(FileMark::of(b"b child").unwrap(), mark);
+    assert_eq!(FileMark::of(b""), None);
+    let lineage = Lineage { rules: 3, children: [None, Some(mark), None, None, None, None, None, Some(mark)] };
+    let region = indexed_city();
+    let file = encode_with(&region, &metadata(), EncodeOptions { lineage: Some(lineage), ..EncodeOptions::default() });
+    assert_eq!(Lineage::of_file(&file), Some(lineage));
+    assert_eq!(decode_in_steps(&file), (N_STRIPS, decode_bytes(encode(&region, &metadata())).unwrap()));
+    let report = inspect(&file);
+    assert!(report.lineage == Some(lineage) && report.is_sound(), "{:?}", report.findings);
+
+    // Whatever is not the file that was written makes no statement.
+    assert_eq!(Lineage::of_file(&encode(&region, &metadata())), None);
+    assert_eq!(Lineage::of_file(&file[..file.len() - 1]), None);
+    assert_eq!(Lineage::of_file(&[&file[..], b"x"].concat()), None);
+    for at in (8..file.len()).step_by(file.len() / 60) {
+        let mut damaged = file.clone();
+        damaged[at] ^= 4;
+        assert_eq!(Lineage::of_file(&damaged), None, "byte {at}");
+    }
+    let mut other = chunks_of(&encode(&direct_city(), &metadata()));
+    other.insert(1, chunks_of(&file).into_iter().find(|(name, _)| name == b"vxPY").unwrap());
+    let other = file_of(&other);
+    assert_eq!(Lineage::of_file(&other), None);
+    let report = inspect(&other);
+    assert_eq!(report.lineage, None);
+    assert!(matches!(report.findings[..], [Finding::IgnoredChunk { .. }]), "{:?}", report.findings);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use super::availability::{Availability, AvailabilityError};
-use super::template::{Scheme, TemplateError, check_template, expand_template};
+use super::template::{Scheme, TemplateError, check_template, expand_template, tile_of_path};
 use crate::geo::RegionKey;
 use crate::limits::{ATLAS_FORMAT, BASE_STEP_VOXELS, ZOOM_FULL};
 
@@ -255,6 +255,28 @@ impl Tileset {
         let templates = self.templates(key.layer)?;
         let idx = (u64::from(key.tile.x()) + u64::from(key.tile.y())) % templates.len().max(1) as u64;
         Some(expand_template(templates.get(idx as usize)?, key, self.row_scheme()))
+    }
+
+    /// The region whose file lies at a relative path: [`Tileset::path_of`] the other way round.
+    ///
+    /// ```
+    /// use voxatlas::atlas::Tileset;
+    ///
+    /// let tileset = Tileset::of_template("{z}/{x}/{y}.l{layer}.png")?;
+    /// assert_eq!(tileset.key_of("17/116415/51623.l1.png").unwrap().to_string(), "17/116415/51623 layer 1");
+    /// assert_eq!(tileset.key_of("readme.png"), None);
+    /// # Ok::<(), voxatlas::atlas::TemplateError>(())
+    /// ```
+    pub fn key_of(&self, path: &str) -> Option<RegionKey> {
+        let listed = self.voxatlas.iter().flat_map(|object| &object.layers);
+        let plain = self.voxatlas.is_none().then_some((0, &self.tiles));
+        let layers = listed.map(|object| (object.layer, &object.tiles)).chain(plain);
+        let templates = layers.flat_map(|(layer, tiles)| tiles.iter().map(move |template| (layer, template)));
+        let keys = templates.filter_map(|(layer, template)| {
+            let tile = tile_of_path(template, path, layer, self.maxzoom, self.row_scheme())?;
+            Some(RegionKey::new(tile, layer))
+        });
+        keys.into_iter().find(|&key| self.path_of(key).as_deref() == Some(path))
     }
 
     /// The templates of a layer.

@@ -23,11 +23,12 @@ pub(super) struct Frame {
 #[repr(C)]
 pub(super) struct Piece {
     pub(super) origin_in_eye: [i32; 3],
+    pub(super) voxel_edge: i32,
     pub(super) colour_base: u32,
     pub(super) palette_base: u32,
     pub(super) is_direct: u32,
     /// The struct's size is a multiple of its alignment, 16.
-    pub(super) _padding: [u32; 2],
+    pub(super) _padding: u32,
 }
 
 /// Bytes between two pieces: the alignment of dynamic offsets that every device accepts.
@@ -75,6 +76,6 @@ mod tests {
             fog_end,
             is_flat,
         });
-        check!(Piece { origin_in_eye, colour_base, palette_base, is_direct });
+        check!(Piece { origin_in_eye, voxel_edge, colour_base, palette_base, is_direct });
     }
 }

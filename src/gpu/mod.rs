@@ -1,25 +1,28 @@
 //! The renderer: slots of instanced quads, drawn with wgpu.
 //!
 //! Owns the device, the pools that regions live in, and the passes. Receives [`SlotUpdate`](crate::stream::SlotUpdate)s
-//! and a [`View`](crate::view::View), yields a picture in a texture. It opens no window, loads no file and decides
+//! and what goes with them and a [`View`](crate::view::View), yields a picture in a texture. It opens no window, loads no file and decides
 //! nothing about what is to be seen: the scene has done that.
 //!
 //! ```text
-//! SlotUpdate -> upload (pools: quads, face colours, palettes)
-//! View       -> frame uniform, culled slots, nearest first -> region pass -> sky -> texture
+//! UploadStep, SlotUpdate, OctantUpdate -> upload (pools: quads, face colours, palettes)
+//! View -> frame uniform, culled slots and octants, nearest first -> region pass -> sky -> texture
 //! ```
 //!
-//! One frame is: any number of [`Renderer::apply`], one [`Renderer::draw`] into an encoder, and the submission of that
+//! One frame is: any number of [`Renderer::upload`], [`Renderer::apply`] and [`Renderer::set_octants`], one [`Renderer::draw`] into an encoder, and the submission of that
 //! encoder before the next `apply` or `draw`. All the writes of a frame are ordered before its submission, so that a
 //! slot's geometry, colours and offset change together.
 
 mod device;
+mod draw_list;
 mod error;
 mod headless;
 mod layout;
 mod look;
+mod pieces;
 mod pool;
 mod renderer;
+mod resident;
 pub mod shader;
 mod timer;
 mod upload;

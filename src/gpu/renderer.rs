@@ -1,28 +1,23 @@
 //! The passes of a frame: regions nearest first, then the sky.
 //!
 //! Owns the pipelines, the depth buffer and the frame's uniforms. Receives a view and a texture to draw into; what the
-//! slots hold stays in `upload`.
+//! slots hold stays in `upload`, what of it is in view in `draw_list`.
 
 use std::time::Duration;
 
-use glam::DVec3;
-
 use super::device::Gpu;
+use super::draw_list::seen_pieces;
 use super::error::GpuError;
 use super::layout::{Frame, PIECE_STRIDE_BYTES, Piece};
 use super::look::{self, FrameStyle};
 use super::shader;
 use super::timer::PassTimer;
-use super::upload::{Budget, QUAD_BYTES, ResidentPiece, Slots};
-use crate::geo::EyeOrigin;
-use crate::stream::SlotUpdate;
-use crate::view::{Frustum, View};
+use super::upload::{Budget, QUAD_BYTES, Slots};
+use crate::stream::{OctantUpdate, SlotUpdate, UploadStep};
+use crate::view::View;
 
 /// Depth of all passes: reverse-Z needs a float.
 const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
-
-/// Beyond this a region's place is no exact f32, in voxels; no view reaches as far.
-const REACH_VOXELS: u32 = 1 << 23;
 
 /// Draws slots.
 #[derive(Debug)]
@@ -44,7 +39,7 @@ pub struct Renderer {
 pub struct FrameStats {
     /// Slots drawn: those that hold something and may be in view.
     pub n_slots: usize,
-    /// Draw calls of regions; one a slot, unless a region is larger than a page.
+    /// Draw calls of regions; one a slot, unless a region is larger than a page or some of its octants are left out.
     pub n_draws: usize,
     /// Quads handed to the GPU.
     pub n_quads: u64,
@@ -57,7 +52,7 @@ pub struct FrameStats {
 /// What the renderer takes on the GPU, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
-    /// Quads, face colours and palettes of the regions in the slots, exactly.
+    /// Quads, face colours and palettes of the regions in the slots and on their way there, exactly.
     pub regions_bytes: u64,
     /// The pages that they live in, free room included.
     pub pages_bytes: u64,
@@ -78,7 +73,7 @@ struct Depth {
     size_px: [u32; 2],
 }
 
-/// The uniforms of a frame's pieces, in the order of their draws.
+/// The uniforms of a frame's pieces, in the order in which they are drawn.
 #[derive(Debug)]
 struct PieceUniforms {
     layout: wgpu::BindGroupLayout,
@@ -164,7 +159,25 @@ impl Renderer {
         }
     }
 
-    /// Makes a slot hold what the update says: geometry, colours and offset change together, with the next frame.
+    /// Sends a part of a mesh ahead of the update that shows it. The first part takes the room of all; until the update
+    /// the slot shows nothing, and another region's part or update gives the room back.
+    ///
+    /// No more bytes are sent than the parts so far name, but for 4 at each border of the pages of a region that needs
+    /// several. A part that does not begin where the last one ended sends nothing: the update sends what is missing.
+    ///
+    /// # Errors
+    ///
+    /// There is no room. The slot is empty then.
+    ///
+    /// # Panics
+    ///
+    /// As [`apply`](Self::apply).
+    pub fn upload(&mut self, step: &UploadStep) -> Result<(), GpuError> {
+        self.slots.upload(step)
+    }
+
+    /// Makes a slot hold what the update says: geometry, colours and offset change together, with the next frame. What
+    /// was not [sent before](Self::upload) is sent now.
     ///
     /// # Errors
     ///
@@ -175,6 +188,15 @@ impl Renderer {
     /// The slot is [`SLOTS_MAX`](crate::limits::SLOTS_MAX) or above, or the mesh breaks its own invariants.
     pub fn apply(&mut self, update: &SlotUpdate) -> Result<(), GpuError> {
         self.slots.apply(update)
+    }
+
+    /// Draws other octants of a slot's region from the next frame on. A slot that shows nothing stays as it is.
+    ///
+    /// # Panics
+    ///
+    /// The slot is [`SLOTS_MAX`](crate::limits::SLOTS_MAX) or above.
+    pub fn set_octants(&mut self, update: &OctantUpdate) {
+        self.slots.set_octants(update);
     }
 
     /// Encodes one frame. `target` has the view's size and the format given to [`new`](Self::new); all of it is drawn.
@@ -194,17 +216,27 @@ impl Renderer {
         let frame = look::frame(view, style);
         self.gpu.queue.write_buffer(&self.frame_uniform, 0, bytemuck::bytes_of(&frame));
         let mut uploaded_bytes = self.slots.take_uploaded_bytes() + size_of::<Frame>() as u64;
-        let draws = draw_list(&self.slots, view, style);
-        uploaded_bytes += self.pieces.upload(&self.gpu, draws.iter().map(|draw| draw.uniform));
+        let seen = seen_pieces(&self.slots, view, style);
+        uploaded_bytes += self.pieces.upload(&self.gpu, seen.iter().map(|it| it.uniform));
+        let mut stats = FrameStats {
+            n_slots: seen.iter().filter(|it| it.is_first).count(),
+            uploaded_bytes,
+            gpu_time: self.timer.as_ref().and_then(PassTimer::last),
+            ..FrameStats::default()
+        };
 
         let mut pass = self.begin_pass(encoder, target, style);
         pass.set_pipeline(&self.region_pipeline);
         pass.set_bind_group(0, &self.frame_bind_group, &[]);
-        for (idx, draw) in draws.iter().enumerate() {
+        for (idx, seen) in seen.iter().enumerate() {
             pass.set_bind_group(1, &self.pieces.bind_group, &[(idx as u64 * PIECE_STRIDE_BYTES) as u32]);
-            pass.set_bind_group(2, self.slots.colours_bind_group(draw.piece), &[]);
-            pass.set_vertex_buffer(0, self.slots.quad_page(draw.piece).slice(..));
-            pass.draw(0..4, draw.piece.quads.range.clone());
+            pass.set_bind_group(2, self.slots.colours_bind_group(seen.piece), &[]);
+            pass.set_vertex_buffer(0, self.slots.quad_page(seen.piece).slice(..));
+            for run in seen.runs() {
+                stats.n_draws += 1;
+                stats.n_quads += run.len() as u64;
+                pass.draw(0..4, run);
+            }
         }
         if style == FrameStyle::Lit {
             pass.set_pipeline(&self.sky_pipeline);
@@ -212,13 +244,6 @@ impl Renderer {
         }
         drop(pass);
 
-        let stats = FrameStats {
-            n_slots: draws.iter().filter(|draw| draw.is_first).count(),
-            n_draws: draws.len(),
-            n_quads: draws.iter().map(|draw| u64::from(draw.piece.quads.len())).sum(),
-            uploaded_bytes,
-            gpu_time: self.timer.as_ref().and_then(PassTimer::last),
-        };
         if let Some(timer) = &mut self.timer {
             timer.end_pass(encoder);
         }
@@ -281,52 +306,6 @@ impl Renderer {
             multiview_mask: None,
         })
     }
-}
-
-/// One draw call.
-struct Draw<'a> {
-    piece: &'a ResidentPiece,
-    uniform: Piece,
-    /// Whether it is its slot's first.
-    is_first: bool,
-}
-
-/// What a view can see, nearest first, so that what is hidden is not shaded.
-fn draw_list<'a>(slots: &'a Slots, view: &View, style: FrameStyle) -> Vec<Draw<'a>> {
-    let eye = view.pose.eye_in_world;
-    let eye_origin = EyeOrigin::new(eye);
-    let frustum = Frustum::new(&match style {
-        // Beyond the draw distance there is only the sky's colour.
-        FrameStyle::Lit => *view,
-        FrameStyle::Flat { .. } => View { draw_distance_voxels: f64::INFINITY, ..*view },
-    });
-    let mut seen: Vec<_> = slots
-        .residents()
-        .filter_map(|(at, resident)| {
-            let world_box = resident.world_box();
-            let [min, max] = world_box.relative_to(eye);
-            let origin_in_eye = eye_origin.offset(resident.offset);
-            let is_near = origin_in_eye.iter().all(|it| it.unsigned_abs() <= REACH_VOXELS);
-            let distance_squared = DVec3::ZERO.max(min).min(max).length_squared();
-            (is_near && frustum.intersects(world_box)).then_some((distance_squared, at, origin_in_eye, resident))
-        })
-        .collect();
-    seen.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-    seen.into_iter()
-        .flat_map(|(_, at, origin_in_eye, resident)| {
-            resident.pieces.iter().enumerate().map(move |(idx, piece)| Draw {
-                piece,
-                uniform: Piece {
-                    origin_in_eye,
-                    colour_base: piece.colour_base,
-                    palette_base: Slots::palette_base(at),
-                    is_direct: u32::from(resident.is_direct),
-                    _padding: [0; 2],
-                },
-                is_first: idx == 0,
-            })
-        })
-        .collect()
 }
 
 impl PieceUniforms {

@@ -1,7 +1,17 @@
 //! What the slots hold: regions in pools, changed whole.
 //!
-//! Owns the quad and colour pages, the palettes and what each slot stands for. Receives [`SlotUpdate`]s, yields
-//! residents to draw. It keeps no CPU copy: a lost device is refilled by whoever has the regions.
+//! Owns the quad and colour pages, the palettes and what each slot stands for. Receives [`UploadStep`]s, [`SlotUpdate`]s
+//! and [`OctantUpdate`]s, yields residents to draw. It keeps no CPU copy of what is drawn: a lost device is refilled by
+//! whoever has the regions.
+//!
+//! ```text
+//!          UploadStep from 0        SlotUpdate of that region
+//! empty ---------------------> staged ----------------------> shown       a slot is one of the three: what is staged
+//!   |     all room is taken     |  ^                           ^          cannot be drawn
+//!   |                           +--+ further steps             |
+//!   +----------------------------------------------------------+
+//!           SlotUpdate without steps: all of it is sent at once
+//! ```
 //!
 //! ```text
 //! region  quads   | q0 q1 q2 ... | ... qn |      split only where a page is too small for all of it
@@ -10,20 +20,20 @@
 //! ```
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::device::Gpu;
 use super::error::GpuError;
-use super::pool::{Allocation, Pool};
-use crate::geo::WorldBox;
-use crate::limits::{GPU_PAGE_BYTES, GPU_REGIONS_BYTES_MAX, SLOTS_MAX};
-use crate::mesh::{FaceColours, Quad, RegionMesh};
-use crate::stream::SlotUpdate;
+use super::pieces::{WORD_BYTES, bounds, entry_bytes, entry_words, split};
+use super::pool::Pool;
+use super::resident::{Resident, ResidentPiece, overlap};
+use crate::limits::{GPU_PAGE_BYTES, GPU_REGIONS_BYTES_MAX, REGION_VOXELS, SLOTS_MAX};
+use crate::mesh::{FaceColours, Quad};
+use crate::stream::{BuiltRegion, OctantUpdate, SlotUpdate, UploadStep};
+use crate::voxel::Colour;
 
 /// Bytes of a quad, the unit of the quad pool.
 pub(super) const QUAD_BYTES: u64 = size_of::<Quad>() as u64;
-
-/// Bytes of a word, the unit of the colour pool.
-const WORD_BYTES: u64 = 4;
 
 /// Words of a palette.
 const PALETTE_WORDS: usize = 256;
@@ -54,38 +64,34 @@ struct ColourPage {
     bind_group: wgpu::BindGroup,
 }
 
-/// A region on the GPU.
+/// A region that is on its way.
 #[derive(Debug)]
-pub(super) struct Resident {
-    /// World position of its lowest corner, in voxels.
-    pub(super) offset: [i64; 3],
-    /// The box of its quads within the region, in voxels.
-    bounds: [[u32; 3]; 2],
-    /// Whether colours are words.
-    pub(super) is_direct: bool,
-    /// What is drawn at once.
-    pub(super) pieces: Vec<ResidentPiece>,
-    size_bytes: u64,
+struct Staged {
+    region: Arc<BuiltRegion>,
+    /// Its room, taken whole.
+    resident: Resident,
+    /// How much of the mesh's bytes was sent.
+    sent_bytes: usize,
 }
 
-impl Resident {
-    /// The box of its quads in the world.
-    pub(super) fn world_box(&self) -> WorldBox {
-        let [min, max] = self
-            .bounds
-            .map(|corner| std::array::from_fn(|axis| self.offset[axis].saturating_add(i64::from(corner[axis]))));
-        WorldBox { min, max }
+/// What a slot stands for.
+#[derive(Debug, Default)]
+enum Slot {
+    #[default]
+    Empty,
+    Staged(Staged),
+    Shown(Resident),
+}
+
+impl Slot {
+    /// What takes room.
+    fn resident(&self) -> Option<&Resident> {
+        match self {
+            Self::Empty => None,
+            Self::Staged(staged) => Some(&staged.resident),
+            Self::Shown(resident) => Some(resident),
+        }
     }
-}
-
-/// What one draw call draws.
-#[derive(Debug)]
-pub(super) struct ResidentPiece {
-    /// Where its quads stand, in quads.
-    pub(super) quads: Allocation,
-    colours: Option<Allocation>,
-    /// What the quads' colour indices count from, in entries of the page. Wraps round.
-    pub(super) colour_base: u32,
 }
 
 /// All slots and the pages that they live in.
@@ -100,7 +106,7 @@ pub(super) struct Slots {
     no_colours: ColourPage,
     colours_layout: wgpu::BindGroupLayout,
     /// By slot.
-    residents: Vec<Option<Resident>>,
+    held: Vec<Slot>,
     uploaded_bytes: u64,
 }
 
@@ -125,49 +131,70 @@ impl Slots {
             no_colours: ColourPage::new(gpu, colours_layout, no_colours, &palettes),
             palettes,
             colours_layout: colours_layout.clone(),
-            residents: (0..SLOTS_MAX).map(|_| None).collect(),
+            held: (0..SLOTS_MAX).map(|_| Slot::Empty).collect(),
             uploaded_bytes: 0,
             gpu: gpu.clone(),
         }
     }
 
-    /// Makes the slot hold what the update says, all at once. After an error it holds nothing.
-    pub(super) fn apply(&mut self, update: &SlotUpdate) -> Result<(), GpuError> {
-        self.clear(update.at);
-        let Some(built) = update.region.as_deref().filter(|built| !built.mesh.quads.is_empty()) else {
-            return Ok(());
-        };
-        let size_bytes = built.mesh.gpu_bytes() as u64;
-        let used_bytes = self.used_bytes();
-        if used_bytes + size_bytes > self.budget.regions_bytes_max {
-            return Err(GpuError::NoRoom { size_bytes, used_bytes, budget_bytes: self.budget.regions_bytes_max });
-        }
-        let mut pieces = Vec::new();
-        for (quads, entries) in split(&built.mesh, self.quads.page_units(), self.colours.page_units()) {
-            match self.upload_piece(&built.mesh, quads, entries) {
-                Ok(piece) => pieces.push(piece),
-                Err(err) => {
-                    self.give_back(pieces);
-                    return Err(err);
-                }
+    /// Sends a part of a mesh. The first one clears the slot and takes all the room; one that does not go on where the
+    /// last one ended does nothing.
+    pub(super) fn upload(&mut self, step: &UploadStep) -> Result<(), GpuError> {
+        if step.bytes.start == 0 {
+            self.clear(step.at);
+            if step.region.mesh.quads.is_empty() {
+                return Ok(());
             }
+            self.held[step.at] = Slot::Staged(self.stage(&step.region)?);
         }
-        if let FaceColours::Indexed { palette, .. } = &built.mesh.face_colours {
-            self.upload_palette(update.at, palette);
+        let mut slot = std::mem::take(&mut self.held[step.at]);
+        if let Slot::Staged(staged) = &mut slot
+            && Arc::ptr_eq(&staged.region, &step.region)
+            && staged.sent_bytes == step.bytes.start
+        {
+            self.send(step.at, staged, step.bytes.end);
         }
-        self.residents[update.at] = Some(Resident {
-            offset: update.offset,
-            bounds: bounds(&built.mesh.quads),
-            is_direct: matches!(built.mesh.face_colours, FaceColours::Direct { .. }),
-            size_bytes: taken_bytes(&pieces, &built.mesh.face_colours),
-            pieces,
-        });
+        self.held[step.at] = slot;
         Ok(())
     }
 
-    /// What the slots hold, by slot.
+    /// Makes the slot hold what the update says, all at once. After an error it holds nothing.
+    pub(super) fn apply(&mut self, update: &SlotUpdate) -> Result<(), GpuError> {
+        let staged = match (std::mem::take(&mut self.held[update.at]), &update.region) {
+            (Slot::Staged(staged), Some(region)) if Arc::ptr_eq(&staged.region, region) => Some(staged),
+            (other, _) => {
+                self.give_back(other);
+                None
+            }
+        };
+        let Some(region) = update.region.as_ref().filter(|region| !region.mesh.quads.is_empty()) else {
+            return Ok(());
+        };
+        let mut staged = match staged {
+            Some(staged) => staged,
+            None => self.stage(region)?,
+        };
+        self.send(update.at, &mut staged, region.mesh.gpu_bytes());
+        let mut resident = staged.resident;
+        resident.offset = update.offset;
+        resident.show(update.octants);
+        self.held[update.at] = Slot::Shown(resident);
+        Ok(())
+    }
+
+    /// Draws other octants of what the slot shows.
+    pub(super) fn set_octants(&mut self, update: &OctantUpdate) {
+        if let Slot::Shown(resident) = &mut self.held[update.at] {
+            resident.show(update.octants);
+        }
+    }
+
+    /// What the slots show, by slot.
     pub(super) fn residents(&self) -> impl Iterator<Item = (usize, &Resident)> {
-        self.residents.iter().enumerate().filter_map(|(at, resident)| Some((at, resident.as_ref()?)))
+        self.held.iter().enumerate().filter_map(|(at, slot)| match slot {
+            Slot::Shown(resident) => Some((at, resident)),
+            Slot::Empty | Slot::Staged(_) => None,
+        })
     }
 
     /// The page of a piece's quads.
@@ -185,9 +212,9 @@ impl Slots {
         (at * PALETTE_WORDS) as u32
     }
 
-    /// Bytes that the regions take, exactly.
+    /// Bytes that the regions take, exactly, those on their way included.
     pub(super) fn used_bytes(&self) -> u64 {
-        self.residents().map(|(_, resident)| resident.size_bytes).sum()
+        self.held.iter().filter_map(Slot::resident).map(|resident| resident.size_bytes).sum()
     }
 
     /// Bytes of all buffers, room that is free included.
@@ -204,12 +231,19 @@ impl Slots {
     }
 
     fn clear(&mut self, at: usize) {
-        if let Some(resident) = self.residents[at].take() {
-            self.give_back(resident.pieces);
+        let slot = std::mem::take(&mut self.held[at]);
+        self.give_back(slot);
+    }
+
+    fn give_back(&mut self, slot: Slot) {
+        match slot {
+            Slot::Empty => {}
+            Slot::Staged(staged) => self.give_back_pieces(staged.resident.pieces),
+            Slot::Shown(resident) => self.give_back_pieces(resident.pieces),
         }
     }
 
-    fn give_back(&mut self, pieces: Vec<ResidentPiece>) {
+    fn give_back_pieces(&mut self, pieces: Vec<ResidentPiece>) {
         for piece in pieces {
             self.quads.give_back(piece.quads);
             if let Some(colours) = piece.colours {
@@ -218,11 +252,44 @@ impl Slots {
         }
     }
 
-    fn upload_piece(
+    /// Takes the room of a region, all of it or none. The mesh has quads.
+    fn stage(&mut self, region: &Arc<BuiltRegion>) -> Result<Staged, GpuError> {
+        let mesh = &region.mesh;
+        let size_bytes = mesh.gpu_bytes() as u64;
+        let used_bytes = self.used_bytes();
+        if used_bytes + size_bytes > self.budget.regions_bytes_max {
+            return Err(GpuError::NoRoom { size_bytes, used_bytes, budget_bytes: self.budget.regions_bytes_max });
+        }
+        let mut pieces = Vec::new();
+        for (quads, entries) in split(mesh, self.quads.page_units(), self.colours.page_units()) {
+            match self.take_piece(&quads, &entry_words(&mesh.face_colours, &entries), &mesh.face_colours) {
+                Ok(piece) => pieces.push(piece),
+                Err(err) => {
+                    self.give_back_pieces(pieces);
+                    return Err(err);
+                }
+            }
+        }
+        let resident = Resident {
+            offset: [0; 3],
+            voxel_edge: (region.key.edge_voxels() / i64::from(REGION_VOXELS)).max(1) as i32,
+            octants: 0,
+            octant_ends: mesh.ends(),
+            bounds: bounds(mesh),
+            has_octants: mesh.octant_ends.is_some(),
+            is_direct: matches!(mesh.face_colours, FaceColours::Direct { .. }),
+            size_bytes: taken_bytes(&pieces, &mesh.face_colours),
+            pieces,
+        };
+        Ok(Staged { region: Arc::clone(region), resident, sent_bytes: 0 })
+    }
+
+    /// Takes the room of a piece: of these quads of a mesh, and of these words of its face colours.
+    fn take_piece(
         &mut self,
-        mesh: &RegionMesh,
-        quads: Range<usize>,
-        entries: Range<usize>,
+        quads: &Range<usize>,
+        words: &Range<usize>,
+        face_colours: &FaceColours,
     ) -> Result<ResidentPiece, GpuError> {
         let (gpu, page_bytes) = (&self.gpu, self.budget.page_bytes);
         let allocation = self.quads.take(quads.len() as u32, || {
@@ -233,50 +300,80 @@ impl Slots {
                 mapped_at_creation: false,
             })
         })?;
-        let words = entry_words(&mesh.face_colours, &entries);
-        let mut piece = ResidentPiece { quads: allocation, colours: None, colour_base: 0 };
-        if !words.is_empty() {
-            let (layout, palettes) = (&self.colours_layout, &self.palettes);
-            let colours = self.colours.take(words.len() as u32, || {
-                let buffer = gpu.try_create_buffer(&wgpu::BufferDescriptor {
-                    label: Some("face colour page"),
-                    size: page_bytes / WORD_BYTES * WORD_BYTES,
-                    usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-                    mapped_at_creation: false,
-                })?;
-                Ok(ColourPage::new(gpu, layout, buffer, palettes))
-            });
-            match colours {
-                Ok(colours) => {
-                    let entries_per_word = WORD_BYTES as u32 / entry_bytes(&mesh.face_colours) as u32;
-                    let shift_words = colours.range.start.wrapping_sub(words.start as u32);
-                    piece.colour_base = shift_words.wrapping_mul(entries_per_word);
-                    let page = &self.colours.page(colours.page).buffer;
-                    let at_bytes = u64::from(colours.range.start) * WORD_BYTES;
-                    self.uploaded_bytes += write_words(gpu, page, at_bytes, &mesh.face_colours, words);
-                    piece.colours = Some(colours);
-                }
-                Err(err) => {
-                    self.quads.give_back(piece.quads);
-                    return Err(err);
-                }
+        let mut piece = ResidentPiece {
+            quads: allocation,
+            first_quad: quads.start as u32,
+            colours: None,
+            first_word: words.start as u32,
+            colour_base: 0,
+        };
+        if words.is_empty() {
+            return Ok(piece);
+        }
+        let (layout, palettes) = (&self.colours_layout, &self.palettes);
+        let colours = self.colours.take(words.len() as u32, || {
+            let buffer = gpu.try_create_buffer(&wgpu::BufferDescriptor {
+                label: Some("face colour page"),
+                size: page_bytes / WORD_BYTES * WORD_BYTES,
+                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })?;
+            Ok(ColourPage::new(gpu, layout, buffer, palettes))
+        });
+        match colours {
+            Ok(colours) => {
+                let entries_per_word = WORD_BYTES as u32 / entry_bytes(face_colours) as u32;
+                let shift_words = colours.range.start.wrapping_sub(piece.first_word);
+                piece.colour_base = shift_words.wrapping_mul(entries_per_word);
+                piece.colours = Some(colours);
+                Ok(piece)
+            }
+            Err(err) => {
+                self.quads.give_back(piece.quads);
+                Err(err)
             }
         }
-        let bytes = bytemuck::cast_slice(&mesh.quads[quads]);
-        let at_bytes = u64::from(piece.quads.range.start) * QUAD_BYTES;
-        gpu.queue.write_buffer(self.quads.page(piece.quads.page), at_bytes, bytes);
-        self.uploaded_bytes += bytes.len() as u64;
-        Ok(piece)
     }
 
-    fn upload_palette(&mut self, at: usize, palette: &[[u8; 3]]) {
-        let mut words = [0_u32; PALETTE_WORDS];
-        for (word, &[r, g, b]) in words.iter_mut().zip(palette) {
-            *word = u32::from_le_bytes([r, g, b, 0]);
+    /// Sends what is missing of the mesh's bytes up to `end_bytes`: first the quads, then the words of the face colours,
+    /// then the palette. A word is sent with its last byte.
+    fn send(&mut self, at: usize, staged: &mut Staged, end_bytes: usize) {
+        let mesh = &staged.region.mesh;
+        let end_bytes = end_bytes.min(mesh.gpu_bytes());
+        let to_send = whole_words(staged.sent_bytes)..whole_words(end_bytes);
+        let quads: &[u8] = bytemuck::cast_slice(&mesh.quads);
+        let colours_at = quads.len();
+        for piece in &staged.resident.pieces {
+            let first = piece.first_quad as usize * QUAD_BYTES as usize;
+            let part = overlap(&to_send, &(first..first + piece.quads.len() as usize * QUAD_BYTES as usize));
+            if !part.is_empty() {
+                let at_bytes = u64::from(piece.quads.range.start) * QUAD_BYTES + (part.start - first) as u64;
+                self.gpu.queue.write_buffer(self.quads.page(piece.quads.page), at_bytes, &quads[part.clone()]);
+                self.uploaded_bytes += part.len() as u64;
+            }
+            let Some(colours) = &piece.colours else { continue };
+            let (first, len) = (piece.first_word as usize, colours.len() as usize);
+            let from_colours = |bytes: usize| bytes.saturating_sub(colours_at) / WORD_BYTES as usize;
+            let words = from_colours(to_send.start)..from_colours(to_send.end);
+            let words = overlap(&words, &(first..first + len));
+            if !words.is_empty() {
+                let page = &self.colours.page(colours.page).buffer;
+                let at_bytes = (u64::from(colours.range.start) + (words.start - first) as u64) * WORD_BYTES;
+                self.uploaded_bytes += write_words(&self.gpu, page, at_bytes, &mesh.face_colours, words);
+            }
         }
-        let at_bytes = u64::from(Self::palette_base(at)) * WORD_BYTES;
-        self.gpu.queue.write_buffer(&self.palettes, at_bytes, bytemuck::cast_slice(&words));
-        self.uploaded_bytes += PALETTE_BYTES;
+        if let FaceColours::Indexed { palette, .. } = &mesh.face_colours {
+            let palette_at = mesh.gpu_bytes() - PALETTE_BYTES as usize;
+            let part = overlap(&to_send, &(palette_at..mesh.gpu_bytes()));
+            if !part.is_empty() {
+                let part = part.start - palette_at..part.end - palette_at;
+                let at_bytes = u64::from(Self::palette_base(at)) * WORD_BYTES + part.start as u64;
+                let words = palette_words(palette);
+                self.gpu.queue.write_buffer(&self.palettes, at_bytes, &bytemuck::cast_slice(&words)[part.clone()]);
+                self.uploaded_bytes += part.len() as u64;
+            }
+        }
+        staged.sent_bytes = end_bytes;
     }
 }
 
@@ -294,43 +391,18 @@ impl ColourPage {
     }
 }
 
-/// Cuts a mesh into runs of quads that fit a page each, with the run of face colours that each has. One run where all
-/// of it fits.
-fn split(mesh: &RegionMesh, quads_max: u32, words_max: u32) -> Vec<(Range<usize>, Range<usize>)> {
-    // A run may begin and end within a word.
-    let entries_max = (words_max as usize - 1) * WORD_BYTES as usize / entry_bytes(&mesh.face_colours);
-    let mut runs = Vec::new();
-    let (mut first_quad, mut first_entry, mut entry) = (0, 0, 0);
-    for (idx, quad) in mesh.quads.iter().enumerate() {
-        let n_entries = match quad.first_face_colour() {
-            Some(first) => {
-                assert_eq!(first as usize, entry, "face colours stand in the order of the quads");
-                (quad.width() * quad.height()) as usize
-            }
-            None => 0,
-        };
-        if idx - first_quad == quads_max as usize || entry + n_entries - first_entry > entries_max {
-            runs.push((first_quad..idx, first_entry..entry));
-            (first_quad, first_entry) = (idx, entry);
-        }
-        entry += n_entries;
-    }
-    assert_eq!(entry, mesh.face_colours.len(), "every face colour belongs to a quad");
-    runs.push((first_quad..mesh.quads.len(), first_entry..entry));
-    runs
+/// Bytes of the whole words among the first so many bytes.
+fn whole_words(bytes: usize) -> usize {
+    bytes / WORD_BYTES as usize * WORD_BYTES as usize
 }
 
-fn entry_bytes(face_colours: &FaceColours) -> usize {
-    match face_colours {
-        FaceColours::Indexed { .. } => 1,
-        FaceColours::Direct { .. } => 4,
+/// A palette as the GPU has it, 0x00BBGGRR.
+fn palette_words(palette: &[Colour]) -> [u32; PALETTE_WORDS] {
+    let mut words = [0; PALETTE_WORDS];
+    for (word, &[r, g, b]) in words.iter_mut().zip(palette) {
+        *word = u32::from_le_bytes([r, g, b, 0]);
     }
-}
-
-/// The words that hold the entries.
-fn entry_words(face_colours: &FaceColours, entries: &Range<usize>) -> Range<usize> {
-    let per_word = WORD_BYTES as usize / entry_bytes(face_colours);
-    if entries.is_empty() { 0..0 } else { entries.start / per_word..entries.end.div_ceil(per_word) }
+    words
 }
 
 /// Sends words of face colours and yields how many bytes; the last word may lack bytes.
@@ -357,68 +429,4 @@ fn taken_bytes(pieces: &[ResidentPiece], face_colours: &FaceColours) -> u64 {
     };
     let palette_bytes = if matches!(face_colours, FaceColours::Indexed { .. }) { PALETTE_BYTES } else { 0 };
     pieces.iter().map(in_pages).sum::<u64>() + palette_bytes
-}
-
-/// The box round all quads, in region voxels.
-fn bounds(quads: &[Quad]) -> [[u32; 3]; 2] {
-    let (mut lowest, mut highest) = ([u32::MAX; 3], [0; 3]);
-    for quad in quads {
-        let (first, last) = (quad.voxel(0, 0), quad.voxel(quad.width() - 1, quad.height() - 1));
-        for axis in 0..3 {
-            lowest[axis] = lowest[axis].min(first[axis]);
-            highest[axis] = highest[axis].max(last[axis] + 1);
-        }
-    }
-    [lowest, highest]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::mesh::Face;
-
-    fn mesh(n_quads: u32, w: u32) -> RegionMesh {
-        let mut entries = Vec::new();
-        let quads = (0..n_quads)
-            .map(|idx| {
-                let mut quad = Quad::new([0, idx, 0], Face::PosY, w, 1);
-                if idx % 3 == 2 {
-                    quad.set_uniform(5);
-                } else {
-                    quad.set_first_face_colour(entries.len() as u32);
-                    entries.extend((0..w).map(|i| (idx + i) as u8));
-                }
-                quad
-            })
-            .collect();
-        RegionMesh { quads, face_colours: FaceColours::Indexed { palette: vec![[0; 3]; 256], entries } }
-    }
-
-    #[test]
-    fn a_mesh_that_fits_is_one_run() {
-        assert_eq!(split(&mesh(9, 7), 9, 12), [(0..9, 0..42)]);
-    }
-
-    #[test]
-    fn runs_cover_all_quads_and_colours_in_order_and_fit() {
-        for (quads_max, words_max) in [(1, 64), (4, 64), (100, 4), (5, 3)] {
-            let mesh = mesh(30, 7);
-            let runs = split(&mesh, quads_max, words_max);
-            assert!(runs.len() > 1);
-            assert!(runs.windows(2).all(|it| it[0].0.end == it[1].0.start && it[0].1.end == it[1].1.start));
-            let last = runs.last().unwrap();
-            assert_eq!((runs[0].0.start, last.0.end), (0, 30));
-            assert_eq!((runs[0].1.start, last.1.end), (0, mesh.face_colours.len()));
-            for (quads, entries) in &runs {
-                assert!(quads.len() <= quads_max as usize && !quads.is_empty());
-                assert!(entry_words(&mesh.face_colours, entries).len() <= words_max as usize);
-            }
-        }
-    }
-
-    #[test]
-    fn bounds_hold_every_quad() {
-        let quads = [Quad::new([3, 9, 5], Face::NegX, 2, 4), Quad::new([7, 8, 6], Face::PosZ, 1, 1)];
-        assert_eq!(bounds(&quads), [[3, 8, 5], [8, 11, 9]]);
-    }
 }

@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use crate::atlas::row_from_south;
 use crate::atlas::{self, AtlasError, AtlasMetadata, Decoder, EncodedAtlas};
 use crate::geo::RegionKey;
-use crate::mesh::{self, BorderPolicy, try_mesh_region};
+use crate::limits::ZOOM_FULL;
+use crate::mesh::{self, BorderPolicy, try_mesh_octants, try_mesh_region};
 use crate::stream::BuiltRegion;
 
 /// Why a build yields no region.
@@ -27,6 +28,7 @@ pub(super) fn build(
     key: RegionKey,
     file: &EncodedAtlas,
     border: BorderPolicy<'_>,
+    keep_coarse_voxels: bool,
     stop: &Arc<AtomicBool>,
     metadata_seen: impl FnOnce(&AtlasMetadata),
 ) -> Result<BuiltRegion, BuildError> {
@@ -39,8 +41,14 @@ pub(super) fn build(
     let decode = |step| with_scratch(&ATLAS_SCRATCH, |scratch| decoder.decode_strip(step, scratch));
     let strips = (0..decoder.n_steps()).into_par_iter().map(decode).collect::<Result<Vec<_>, _>>().map_err(bad)?;
     let region = decoder.assemble(strips).map_err(bad)?;
-    let mesh = with_scratch(&MESH_SCRATCH, |scratch| try_mesh_region(&region, border, scratch, go_on))?;
-    Ok(BuiltRegion { key, region, mesh })
+    let is_coarse = key.tile.zoom() < ZOOM_FULL;
+    let mesh = with_scratch(&MESH_SCRATCH, |scratch| {
+        // Finer regions may stand in for some octants of a coarse one.
+        let mesh = if is_coarse { try_mesh_octants } else { try_mesh_region };
+        mesh(&region, border, scratch, go_on)
+    })?;
+    let keeps_voxels = keep_coarse_voxels || !is_coarse;
+    Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh })
 }
 
 /// What is wrong where a file says that it is of another place: rows counted from the wrong side, files mixed up, or a

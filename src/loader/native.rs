@@ -35,13 +35,21 @@ pub struct LoaderConfig {
     pub cpu_threads: usize,
     /// Events that wait to be taken, at least 1; tasks that end while as many wait stand still until one is taken.
     pub events_max: usize,
+    /// Whether regions coarser than zoom 17 keep their voxels, for whoever picks or clips in them: 2 MiB of occupancy
+    /// each, and as much and more of colours. Otherwise only their surface is kept.
+    pub keep_coarse_voxels: bool,
 }
 
 impl Default for LoaderConfig {
-    /// Two threads for input and output, one core left to the frame, 256 events.
+    /// Two threads for input and output, one core left to the frame, 256 events, no voxels of coarse zooms.
     fn default() -> Self {
         let n_cores = available_parallelism().map_or(1, NonZero::get);
-        Self { io_threads: 2, cpu_threads: n_cores.saturating_sub(1).max(1), events_max: 256 }
+        Self {
+            io_threads: 2,
+            cpu_threads: n_cores.saturating_sub(1).max(1),
+            events_max: 256,
+            keep_coarse_voxels: false,
+        }
     }
 }
 
@@ -59,6 +67,7 @@ pub struct Loader {
 struct Shared {
     source: Source,
     events: SyncSender<Event>,
+    keep_coarse_voxels: bool,
     /// The tasks that somebody still wants an answer of.
     running: Mutex<FxHashMap<Ticket, Running>>,
     waker: Mutex<Option<Waker>>,
@@ -107,6 +116,7 @@ impl Loader {
         let shared = Arc::new(Shared {
             source,
             events: sender,
+            keep_coarse_voxels: config.keep_coarse_voxels,
             running: Mutex::default(),
             waker: Mutex::default(),
             logged: Mutex::default(),
@@ -179,7 +189,9 @@ impl Loader {
         self.pool.spawn_fifo(move || {
             let border = if shared.source.is_lowest(key) { BorderPolicy::Floored } else { BorderPolicy::Closed };
             let see = |metadata: &AtlasMetadata| shared.check_identity(key, metadata);
-            let outcome = match catch_unwind(AssertUnwindSafe(|| build(key, &atlas, border, &stop, see))) {
+            let outcome = match catch_unwind(AssertUnwindSafe(|| {
+                build(key, &atlas, border, shared.keep_coarse_voxels, &stop, see)
+            })) {
                 Ok(Ok(built)) => Outcome::Built(Arc::new(built)),
                 Ok(Err(BuildError::Aborted)) => return,
                 Ok(Err(BuildError::Bad(error))) => {

@@ -99,9 +99,24 @@ fn a_file_becomes_a_region_without_its_floor() {
     let (loader, _) = loader(&LoaderConfig::default());
     loader.run(build(1, atlas()));
     let Outcome::Built(built) = next(&loader).outcome else { panic!("the file is good") };
-    assert!(built.region.occupancy.get(3, 0, 5));
+    assert!(built.voxels.as_ref().is_some_and(|voxels| voxels.occupancy.get(3, 0, 5)));
     // One voxel on the floor of the lowest layer: five of its faces can be seen.
     assert_eq!((built.key, built.mesh.quads.len()), (key(9), 5));
+}
+
+#[test]
+fn a_coarse_region_comes_in_octants_and_keeps_its_voxels_where_asked() {
+    for keep_coarse_voxels in [false, true] {
+        let (loader, _) = loader(&LoaderConfig { keep_coarse_voxels, ..LoaderConfig::default() });
+        let key = key(9).parent().unwrap();
+        loader.run(Command::Build { ticket: Ticket(1), key, atlas: atlas() });
+        let Outcome::Built(built) = next(&loader).outcome else { panic!("the file is good") };
+        assert_eq!(built.mesh.octant_quads(0), 0..5);
+        assert_eq!(built.mesh.octant_ends, Some([5; 8]));
+        assert_eq!(built.voxels.is_some(), keep_coarse_voxels);
+        assert!(!built.is_empty());
+        assert_eq!(built.size_bytes() > 2 << 20, keep_coarse_voxels);
+    }
 }
 
 #[test]

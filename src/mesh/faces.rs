@@ -15,6 +15,8 @@
 //!     x faces   rows along y at x, one a slab     slabs with x and y swapped, a word of 64 y after the other
 //! ```
 //!
+//! The octants of a region can be closed on their own: then what lies beyond the middle counts as air.
+//!
 //! x and y planes are gathered sixteen at once, since reading one row a slab for a single plane would put all 256 of
 //! them into one set of the L1 cache. Most rows along y are air above the roofs, so that x faces are culled by the word.
 
@@ -36,6 +38,9 @@ pub(super) const ROW_FULL: Row = [u64::MAX; 4];
 
 /// Edge of a region, as an index.
 const SIDE: usize = REGION_VOXELS as usize;
+
+/// Edge of an octant, as an index: where the upper ones begin.
+pub(super) const MIDDLE: usize = SIDE / 2;
 
 /// Stacks of words in a plane, left to right.
 pub(super) const N_STACKS: usize = SIDE / 64;
@@ -76,6 +81,15 @@ impl MaskPlane {
         self.stacks[w][j] = exposed;
         self.live[w][j / 64] |= u64::from(exposed != 0) << (j % 64);
     }
+}
+
+/// Whether faces are culled across the middle of a region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Closing {
+    /// The region is one surface.
+    Region,
+    /// Each octant is a surface of its own: its neighbours within the region count as air.
+    Octants,
 }
 
 /// The working memory of culling, about 2.2 MiB.
@@ -125,19 +139,20 @@ impl FaceMasks {
         &mut self,
         occupancy: &Occupancy,
         border: BorderPolicy<'_>,
+        closing: Closing,
         face: Face,
         mut each: impl FnMut(u32, &mut MaskPlane),
     ) {
         let Self { planes, live, columns } = self;
-        let outside = border.outside(face);
+        let beyond = Beyond { outside: border.outside(face), face, closing };
         if face.axis() == 2 {
-            return cull_slabs(occupancy.rows(), live, outside, face, &mut planes[0], each);
+            return cull_slabs(occupancy.rows(), live, beyond, &mut planes[0], each);
         }
         for first in (0..SIDE).step_by(PLANES_AT_ONCE) {
             if face.axis() == 0 {
-                cull_columns(columns, outside, face, first, planes);
+                cull_columns(columns, beyond, first, planes);
             } else {
-                cull_rows(occupancy.rows(), live, outside, face, first, planes);
+                cull_rows(occupancy.rows(), live, beyond, first, planes);
             }
             for (plane, at) in planes.iter_mut().zip(first as u32..) {
                 if !plane.is_empty() {
@@ -174,19 +189,56 @@ impl Columns {
     }
 }
 
+/// What lies along the normal of a plane of voxels.
+#[derive(Debug, Clone, Copy)]
+struct Beyond<'a> {
+    /// Outside the region.
+    outside: &'a Plane,
+    face: Face,
+    closing: Closing,
+}
+
+/// Where the neighbours of a plane of voxels stand.
+#[derive(Debug, Clone, Copy)]
+enum Next<'a> {
+    /// In the plane at that coordinate.
+    Inside(usize),
+    /// In a plane of its own.
+    Apart(&'a Plane),
+}
+
+impl<'a> Beyond<'a> {
+    /// The neighbours of the voxels at a coordinate along the normal.
+    #[inline]
+    fn next(self, at: usize) -> Next<'a> {
+        const AIR: &Plane = &[ROW_EMPTY; SIDE];
+        // The last plane before the one that the normal runs into, of an octant and of the region.
+        let (last_of_half, last) = if self.face.is_positive() { (MIDDLE - 1, SIDE - 1) } else { (MIDDLE, 0) };
+        if at == last {
+            Next::Apart(self.outside)
+        } else if at == last_of_half && self.closing == Closing::Octants {
+            Next::Apart(AIR)
+        } else {
+            Next::Inside(if self.face.is_positive() { at + 1 } else { at - 1 })
+        }
+    }
+}
+
 /// z faces: both a voxel's slab and its neighbour's are contiguous.
 #[inline]
 fn cull_slabs(
     rows: &[Row],
     live: &Plane,
-    outside: &Plane,
-    face: Face,
+    beyond: Beyond<'_>,
     plane: &mut MaskPlane,
     mut each: impl FnMut(u32, &mut MaskPlane),
 ) {
     let (slabs, _) = rows.as_chunks::<SIDE>();
     for (z, slab) in slabs.iter().enumerate() {
-        let next = step(z, face).map_or(outside, |z| &slabs[z]);
+        let next = match beyond.next(z) {
+            Next::Inside(z) => &slabs[z],
+            Next::Apart(plane) => plane,
+        };
         for_each_bit(&live[z], |y| plane.cull_row(y, &slab[y], &next[y]));
         if !plane.is_empty() {
             each(z as u32, plane);
@@ -195,38 +247,38 @@ fn cull_slabs(
 }
 
 /// y faces: the planes `first..` as many as there are, a row a slab.
-fn cull_rows(rows: &[Row], live: &Plane, outside: &Plane, face: Face, first: usize, planes: &mut [MaskPlane]) {
+fn cull_rows(rows: &[Row], live: &Plane, beyond: Beyond<'_>, first: usize, planes: &mut [MaskPlane]) {
     let (slabs, _) = rows.as_chunks::<SIDE>();
     for (z, slab) in slabs.iter().enumerate() {
         let mut live = live[z][first / 64] >> (first % 64) & ((1 << PLANES_AT_ONCE) - 1);
         while live != 0 {
             let k = live.trailing_zeros() as usize;
             live &= live - 1;
-            let next = step(first + k, face).map_or(&outside[z], |y| &slab[y]);
+            let next = match beyond.next(first + k) {
+                Next::Inside(y) => &slab[y],
+                Next::Apart(plane) => &plane[z],
+            };
             planes[k].cull_row(z, &slab[first + k], next);
         }
     }
 }
 
 /// x faces: the planes `first..` as many as there are, a word of 64 y after the other.
-fn cull_columns(columns: &[Columns], outside: &Plane, face: Face, first: usize, planes: &mut [MaskPlane]) {
+fn cull_columns(columns: &[Columns], beyond: Beyond<'_>, first: usize, planes: &mut [MaskPlane]) {
     for (z, slab) in columns.iter().enumerate() {
         for (w, (words, live)) in slab.words.iter().zip(&slab.live).enumerate() {
             if live[first / 64] >> (first % 64) & ((1 << PLANES_AT_ONCE) - 1) == 0 {
                 continue;
             }
             for (k, plane) in planes.iter_mut().enumerate() {
-                let next = step(first + k, face).map_or(outside[z][w], |x| words[x]);
+                let next = match beyond.next(first + k) {
+                    Next::Inside(x) => words[x],
+                    Next::Apart(plane) => plane[z][w],
+                };
                 plane.cull_word(w, z, words[first + k], next);
             }
         }
     }
-}
-
-/// The next coordinate along the normal, unless it lies outside.
-#[inline]
-fn step(at: usize, face: Face) -> Option<usize> {
-    if face.is_positive() { Some(at + 1).filter(|&at| at < SIDE) } else { at.checked_sub(1) }
 }
 
 #[inline]

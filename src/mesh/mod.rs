@@ -10,6 +10,7 @@ mod faces;
 mod quads;
 
 mod face_colour;
+mod octants;
 mod region;
 
 mod boxes;
@@ -19,5 +20,8 @@ mod tests;
 
 pub use border::{BorderPlanes, BorderPolicy};
 pub use boxes::{BoxMesh, mesh_boxes};
+pub use octants::{mesh_octants, try_mesh_octants};
+#[cfg(feature = "gpu")]
+pub(crate) use quad::octant_runs;
 pub use quad::{Face, FaceColours, Quad, RegionMesh};
 pub use region::{Scratch, mesh_occupancy, mesh_region, try_mesh_region};

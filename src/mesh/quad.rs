@@ -12,6 +12,8 @@
 //! cell  (i, j), 0 <= i < w, 0 <= j < h, has face colour index `colour + j * w + i`
 //! ```
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 
 use crate::voxel::Colour;
@@ -200,9 +202,45 @@ pub struct RegionMesh {
     pub quads: Vec<Quad>,
     /// Their colours.
     pub face_colours: FaceColours,
+    /// Where the quads of each octant end, in the order of [`RegionKey::octant`](crate::geo::RegionKey::octant), the
+    /// octants one after the other; `None` where the region is one surface, which is drawn whole or not at all.
+    pub octant_ends: Option<[u32; 8]>,
 }
 
 impl RegionMesh {
+    /// The quads of one octant. A region that is one surface has all of them in octant 0.
+    ///
+    /// # Panics
+    ///
+    /// The octant is 8 or above.
+    pub fn octant_quads(&self, octant: usize) -> Range<usize> {
+        let run = octant_run(&self.ends(), octant);
+        run.start as usize..run.end as usize
+    }
+
+    /// The quads of the octants whose bit is set, in as few runs as there can be, ascending; of a region that is one
+    /// surface all, where any bit is.
+    ///
+    /// ```
+    /// use voxatlas::mesh::{Face, FaceColours, Quad, RegionMesh};
+    ///
+    /// let mesh = RegionMesh {
+    ///     quads: vec![Quad::new([0; 3], Face::PosY, 1, 1); 60],
+    ///     face_colours: FaceColours::Direct { entries: Vec::new() },
+    ///     octant_ends: Some([10, 20, 20, 30, 40, 40, 50, 60]),
+    /// };
+    /// assert_eq!(mesh.quads_of(0b1100_1011).collect::<Vec<_>>(), [0..30, 40..60]);
+    /// ```
+    pub fn quads_of(&self, octants: u8) -> impl Iterator<Item = Range<usize>> {
+        let octants = if self.octant_ends.is_some() { octants } else { u8::from(octants != 0) };
+        octant_runs(self.ends(), octants).map(|run| run.start as usize..run.end as usize)
+    }
+
+    /// Where the quads of each octant end; those of one surface are all in octant 0.
+    pub(crate) fn ends(&self) -> [u32; 8] {
+        self.octant_ends.unwrap_or([self.quads.len() as u32; 8])
+    }
+
     /// Bytes that the mesh takes on the GPU, a palette's 1 KiB included.
     pub fn gpu_bytes(&self) -> usize {
         let palette_bytes = match self.face_colours {
@@ -211,4 +249,23 @@ impl RegionMesh {
         };
         size_of_val(self.quads.as_slice()) + self.face_colours.size_bytes().next_multiple_of(4) + palette_bytes
     }
+}
+
+/// The quads of one octant, where each octant's end there.
+pub(crate) fn octant_run(ends: &[u32; 8], octant: usize) -> Range<u32> {
+    let start = if octant == 0 { 0 } else { ends[octant - 1] };
+    start..ends[octant]
+}
+
+/// The quads of the octants whose bit is set, in as few runs as there can be, ascending.
+pub(crate) fn octant_runs(ends: [u32; 8], octants: u8) -> impl Iterator<Item = Range<u32>> {
+    let wanted = (0..8).filter(move |octant| octants >> octant & 1 == 1);
+    let mut runs = wanted.map(move |octant| octant_run(&ends, octant)).filter(|run| !run.is_empty()).peekable();
+    std::iter::from_fn(move || {
+        let mut run = runs.next()?;
+        while let Some(next) = runs.next_if(|next| next.start == run.end) {
+            run.end = next.end;
+        }
+        Some(run)
+    })
 }

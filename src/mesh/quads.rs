@@ -11,9 +11,17 @@
 //!
 //! The plane's four stacks of words come one after the other. A run that reaches the right edge of its stack goes on in
 //! the next ones, of which nothing has been taken except by runs like it.
+//!
+//! A plane can be consumed in parts, each a range of stacks and of blocks of 64 rows. What lies to the right of a part or
+//! below it must have been consumed before: then no run of it leaves the part, since there is nothing left to grow into.
+
+use std::ops::Range;
 
 use crate::mesh::Quad;
 use crate::mesh::faces::{MaskPlane, N_STACKS, Row};
+
+/// Blocks of 64 rows in a plane, top to bottom.
+pub(super) const N_BLOCKS: usize = 4;
 
 /// Consumes the plane and appends its quads: stack by stack, rows ascending.
 #[inline]
@@ -22,8 +30,20 @@ pub(super) fn merge_plane(
     quads: &mut Vec<Quad>,
     quad_at: impl Fn(u32, u32, u32, u32) -> Quad + Copy,
 ) {
-    for stack in 0..N_STACKS {
-        for block in 0..4 {
+    merge_part(plane, 0..N_STACKS, 0..N_BLOCKS, quads, quad_at);
+}
+
+/// Consumes a part of the plane and appends its quads: stack by stack, rows ascending.
+#[inline]
+pub(super) fn merge_part(
+    plane: &mut MaskPlane,
+    stacks: Range<usize>,
+    blocks: Range<usize>,
+    quads: &mut Vec<Quad>,
+    quad_at: impl Fn(u32, u32, u32, u32) -> Quad + Copy,
+) {
+    for stack in stacks {
+        for block in blocks.clone() {
             // Looked at again each time: quads take words away that are still to come.
             while plane.live[stack][block] != 0 {
                 let j = block * 64 + plane.live[stack][block].trailing_zeros() as usize;

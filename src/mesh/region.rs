@@ -1,30 +1,38 @@
-//! From a region to its mesh, a direction at a time.
+//! From a region to its mesh, a direction at a time: one surface.
 
 use std::convert::Infallible;
 
 use crate::mesh::face_colour::{BrickTable, colour_quads};
-use crate::mesh::faces::FaceMasks;
+use crate::mesh::faces::{Closing, FaceMasks};
 use crate::mesh::quads::merge_plane;
 use crate::mesh::{BorderPolicy, Face, FaceColours, Quad, RegionMesh};
 use crate::voxel::{ColourDepth, Occupancy, Region};
 
 /// Largest buffer that a [`Scratch`] keeps for the next region, in bytes: well above any city's quads (2 MiB), far
 /// below those of noise (90 MiB).
-const KEPT_BYTES_MAX: usize = 8 << 20;
+pub(super) const KEPT_BYTES_MAX: usize = 8 << 20;
 
 /// The working memory of meshing, about 2.2 MiB and the buffers of the last ordinary region. Keep one a thread.
 #[derive(Debug)]
 pub struct Scratch {
-    masks: FaceMasks,
-    quads: Vec<Quad>,
-    indices: Vec<u8>,
-    colours: Vec<u32>,
+    pub(super) masks: FaceMasks,
+    pub(super) quads: Vec<Quad>,
+    /// Of each octant, where they are meshed one by one.
+    pub(super) octants: [Vec<Quad>; 8],
+    pub(super) indices: Vec<u8>,
+    pub(super) colours: Vec<u32>,
 }
 
 impl Scratch {
     /// Fresh working memory.
     pub fn new() -> Self {
-        Self { masks: FaceMasks::new(), quads: Vec::new(), indices: Vec::new(), colours: Vec::new() }
+        Self {
+            masks: FaceMasks::new(),
+            quads: Vec::new(),
+            octants: [const { Vec::new() }; 8],
+            indices: Vec::new(),
+            colours: Vec::new(),
+        }
     }
 }
 
@@ -65,7 +73,7 @@ pub fn try_mesh_region<E>(
     mut go_on: impl FnMut() -> Result<(), E>,
 ) -> Result<RegionMesh, E> {
     let Region { occupancy, colours } = region;
-    let Scratch { masks, quads, indices, colours: direct } = scratch;
+    let Scratch { masks, quads, octants: _, indices, colours: direct } = scratch;
     quads.clear();
     indices.clear();
     direct.clear();
@@ -82,11 +90,8 @@ pub fn try_mesh_region<E>(
             ColourDepth::Direct => colour_quads(face, &mut quads[first..], &bricks, direct),
         }
     }
-    let face_colours = match colours.depth() {
-        ColourDepth::Indexed(palette) => FaceColours::Indexed { palette: palette.clone(), entries: hand_out(indices) },
-        ColourDepth::Direct => FaceColours::Direct { entries: hand_out(direct) },
-    };
-    Ok(RegionMesh { quads: hand_out(quads), face_colours })
+    let face_colours = hand_out_colours(colours.depth(), indices, direct);
+    Ok(RegionMesh { quads: hand_out(quads), face_colours, octant_ends: None })
 }
 
 /// Appends the quads of an occupancy, without colours: faces in the order of their numbers, planes ascending within
@@ -107,21 +112,29 @@ fn push_face_quads(
     quads: &mut Vec<Quad>,
 ) {
     match face.axis() {
-        0 => masks.for_each_plane(occupancy, border, face, |x, plane| {
+        0 => masks.for_each_plane(occupancy, border, Closing::Region, face, |x, plane| {
             merge_plane(plane, quads, |y, z, w, h| Quad::new([x, y, z], face, w, h));
         }),
-        1 => masks.for_each_plane(occupancy, border, face, |y, plane| {
+        1 => masks.for_each_plane(occupancy, border, Closing::Region, face, |y, plane| {
             merge_plane(plane, quads, |x, z, w, h| Quad::new([x, y, z], face, w, h));
         }),
-        _ => masks.for_each_plane(occupancy, border, face, |z, plane| {
+        _ => masks.for_each_plane(occupancy, border, Closing::Region, face, |z, plane| {
             merge_plane(plane, quads, |x, y, w, h| Quad::new([x, y, z], face, w, h));
         }),
     }
 }
 
+/// The entries of the kind that the depth asks for.
+pub(super) fn hand_out_colours(depth: &ColourDepth, indices: &mut Vec<u8>, direct: &mut Vec<u32>) -> FaceColours {
+    match depth {
+        ColourDepth::Indexed(palette) => FaceColours::Indexed { palette: palette.clone(), entries: hand_out(indices) },
+        ColourDepth::Direct => FaceColours::Direct { entries: hand_out(direct) },
+    }
+}
+
 /// The buffer's content at its exact size: a copy, so that the room stays for the next region; a huge one is given
 /// away instead, so that one odd region does not hold memory for ever.
-fn hand_out<T: Copy>(buffer: &mut Vec<T>) -> Vec<T> {
+pub(super) fn hand_out<T: Copy>(buffer: &mut Vec<T>) -> Vec<T> {
     if size_of_val(buffer.as_slice()) <= KEPT_BYTES_MAX {
         return buffer.clone();
     }

@@ -44,6 +44,20 @@ fn is_exposed(occupancy: &Occupancy, border: BorderPolicy<'_>, voxel: [u32; 3], 
     }
 }
 
+/// The octant of a voxel.
+fn octant_of([x, y, z]: [u32; 3]) -> usize {
+    (x / 128 + 2 * (y / 128) + 4 * (z / 128)) as usize
+}
+
+/// The voxels of one octant.
+fn alone(occupancy: &Occupancy, octant: usize) -> Occupancy {
+    let mut alone = Occupancy::empty();
+    for [x, y, z] in occupied_voxels(occupancy).filter(|&voxel| octant_of(voxel) == octant) {
+        alone.set(x, y, z, true);
+    }
+    alone
+}
+
 fn occupied_voxels(occupancy: &Occupancy) -> impl Iterator<Item = [u32; 3]> {
     let side = 0..REGION_VOXELS;
     side.clone().flat_map(move |z| side.clone().map(move |y| (y, z))).flat_map(move |(y, z)| {
@@ -276,6 +290,39 @@ proptest! {
     }
 
     #[test]
+    fn each_octant_is_the_surface_of_its_voxels_alone(
+        scene in scene(), depth in depth(), seed in any::<u64>(), planes in border_planes(), policy in 0..3,
+    ) {
+        let region = coloured(scene.occupancy(), &depth, seed);
+        let border = [BorderPolicy::Closed, BorderPolicy::Floored, BorderPolicy::Neighbour(&planes)][policy as usize];
+        let mesh = SCRATCH.with_borrow_mut(|scratch| mesh_octants(&region, border, scratch));
+        prop_assert_eq!(mesh.octant_quads(7).end, mesh.quads.len());
+        for octant in 0..8 {
+            let quads = &mesh.quads[mesh.octant_quads(octant)];
+            assert_exact_cover(&alone(&region.occupancy, octant), border, quads);
+            assert_ordered(quads);
+            for quad in quads {
+                let last = quad.voxel(quad.width() - 1, quad.height() - 1);
+                prop_assert_eq!([octant_of(Quad::min(*quad)), octant_of(last)], [octant; 2], "{:?}", quad);
+            }
+        }
+        let mut n_face_colours = 0;
+        for &quad in &mesh.quads {
+            for (i, j) in cells(quad) {
+                let [x, y, z] = quad.voxel(i, j);
+                prop_assert_eq!(mesh.face_colours.of_cell(quad, i, j), region.colours.get(x, y, z));
+            }
+            if let Some(first) = quad.first_face_colour() {
+                prop_assert_eq!(first, n_face_colours, "face colours stand in the order of the quads");
+                n_face_colours += quad.width() * quad.height();
+            }
+        }
+        prop_assert_eq!(mesh.face_colours.len(), n_face_colours as usize);
+        let again = SCRATCH.with_borrow_mut(|scratch| mesh_octants(&region, border, scratch));
+        prop_assert!(again == mesh);
+    }
+
+    #[test]
     fn every_cell_has_the_colour_of_its_voxel(scene in scene(), depth in depth(), seed in any::<u64>()) {
         let region = coloured(scene.occupancy(), &depth, seed);
         let mesh = SCRATCH.with_borrow_mut(|scratch| mesh_region(&region, BorderPolicy::Closed, scratch));
@@ -396,6 +443,16 @@ fn meshing_stops_when_told_to_and_leaves_the_scratch_fit_for_use() {
         Ok::<_, Infallible>(())
     });
     assert_eq!(whole, Ok(expected.clone()));
+    for n_allowed in 0..8 {
+        let mut n_left = n_allowed;
+        let stopped = try_mesh_octants(&region, BorderPolicy::Closed, &mut scratch, || {
+            n_left = u32::checked_sub(n_left, 1).ok_or("aborted")?;
+            Ok(())
+        });
+        assert_eq!(stopped, Err("aborted"), "{n_allowed} steps");
+        let octants = mesh_octants(&region, BorderPolicy::Closed, &mut scratch);
+        assert_eq!(octants, mesh_octants(&region, BorderPolicy::Closed, &mut Scratch::new()));
+    }
     for n_allowed in 0..n_steps {
         let mut n_left = n_allowed;
         let stopped = try_mesh_region(&region, BorderPolicy::Closed, &mut scratch, || {
@@ -408,6 +465,42 @@ fn meshing_stops_when_told_to_and_leaves_the_scratch_fit_for_use() {
 }
 
 #[test]
+fn octants_of_simple_shapes_have_the_fewest_quads() {
+    let counts = |occupancy: Occupancy, border| {
+        let region = Region { occupancy, colours: Colours::new(ColourDepth::Direct) };
+        let mesh = mesh_octants(&region, border, &mut Scratch::new());
+        std::array::from_fn::<_, 8, _>(|octant| mesh.octant_quads(octant).len())
+    };
+    assert_eq!(counts(Occupancy::empty(), BorderPolicy::Closed), [0; 8]);
+    assert_eq!(counts(filled([0; 3], [255; 3]), BorderPolicy::Closed), [6; 8]);
+    // The floor takes the undersides at y = 0, none at y = 128.
+    assert_eq!(counts(filled([0; 3], [255; 3]), BorderPolicy::Floored), [5, 5, 6, 6, 5, 5, 6, 6]);
+    assert_eq!(counts(filled([9, 127, 9], [9, 128, 9]), BorderPolicy::Closed), [6, 0, 6, 0, 0, 0, 0, 0]);
+    assert_eq!(counts(filled([0, 5, 130], [255, 5, 200]), BorderPolicy::Closed), [0, 0, 0, 0, 6, 6, 0, 0]);
+}
+
+#[test]
+fn runs_of_octants_are_merged_and_whole() {
+    let mesh = |octant_ends| RegionMesh {
+        quads: vec![Quad::new([0; 3], Face::PosY, 1, 1); 60],
+        face_colours: FaceColours::Direct { entries: Vec::new() },
+        octant_ends,
+    };
+    let runs =
+        |octant_ends, octants| mesh(octant_ends).quads_of(octants).map(|run| (run.start, run.end)).collect::<Vec<_>>();
+    let ends = Some([10, 10, 20, 30, 30, 45, 60, 60]);
+    assert_eq!(runs(ends, 0xFF), [(0, 60)]);
+    assert_eq!(runs(ends, 0b1000_0001), [(0, 10)]);
+    // Nothing lies between octants 0 and 2, nor between 3 and 5.
+    assert_eq!(runs(ends, 0b0000_0101), [(0, 20)]);
+    assert_eq!(runs(ends, 0b0110_1001), [(0, 10), (20, 60)]);
+    assert_eq!(runs(ends, 0b1001_0010), []);
+    assert_eq!(runs(ends, 0), []);
+    assert_eq!((runs(None, 0), runs(None, 0x40)), (vec![], vec![(0, 60)]));
+    assert_eq!((mesh(None).octant_quads(0), mesh(None).octant_quads(3)), (0..60, 60..60));
+}
+
+#[test]
 fn huge_buffer_is_not_kept() {
     let scene = Scene { min: [0; 3], size: [128, 128, 128], fill: Fill::Noise { percent: 50 }, seed: 3 };
     let region = coloured(scene.occupancy(), &ColourDepth::Direct, 4);
@@ -415,4 +508,6 @@ fn huge_buffer_is_not_kept() {
     let first = mesh_region(&region, BorderPolicy::Closed, &mut scratch);
     assert!(size_of_val(first.quads.as_slice()) > 8 << 20, "the scene is meant to be larger than what is kept");
     assert_eq!(mesh_region(&region, BorderPolicy::Closed, &mut scratch), first);
+    let octants = mesh_octants(&region, BorderPolicy::Closed, &mut scratch);
+    assert_eq!(mesh_octants(&region, BorderPolicy::Closed, &mut scratch), octants);
 }

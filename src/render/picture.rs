@@ -6,6 +6,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::caption::draw_caption;
+use super::film::complete;
 use super::session::{Failure, Session};
 use crate::gpu::{FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture};
 use crate::source::Source;
@@ -57,23 +58,23 @@ pub fn render(
     let target = Offscreen::new(&gpu, view.width_px, view.height_px)?;
     let attribution = source.tileset().attribution.clone();
     let mut session = Session::new(&gpu, Offscreen::FORMAT, source)?;
-    session.advance(view);
-    while !session.is_complete() {
-        on_progress(session.progress());
-        session.wait();
-        session.advance(view);
-    }
+    complete(&mut session, view, &mut on_progress);
     on_progress(session.progress());
 
-    let (mut picture, stats) = session.take_picture(&target, view, style)?;
-    if let Some(attribution) = attribution {
-        draw_caption(&mut picture.rgba, picture.width_px, picture.height_px, &attribution);
-    }
+    let (picture, stats) = session.take_picture(&target, view, style)?;
     Ok(Rendered {
-        picture,
+        picture: with_caption(picture, attribution.as_deref()),
         progress: session.progress(),
         failures: session.failures_in_view(),
         memory: session.memory(),
         gpu_time: stats.gpu_time,
     })
+}
+
+/// The picture with the tileset's credit written into it, where it has one.
+pub(super) fn with_caption(mut picture: Picture, attribution: Option<&str>) -> Picture {
+    if let Some(attribution) = attribution {
+        draw_caption(&mut picture.rgba, picture.width_px, picture.height_px, attribution);
+    }
+    picture
 }

@@ -6,33 +6,37 @@
 //!                     Scene --SlotUpdate-> Renderer -> frame
 //! ```
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher as _, RandomState};
 use std::io;
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use crate::atlas::{Availability, Presence};
 use crate::geo::RegionKey;
 use crate::gpu::{FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture, Renderer};
+use crate::limits::{UPLOAD_BYTES_PER_FRAME, UPLOAD_MILLIS_PER_FRAME};
 use crate::loader::{Loader, LoaderConfig};
 use crate::source::Source;
-use crate::stream::{Level, Progress, Scene, SceneConfig};
-use crate::view::{Interest, TilesetGrid, View, eased_reach};
+use crate::stream::{Frame, Notice, Progress, Scene, SceneConfig};
+use crate::view::{Interest, InterestFinder, Motion, Pose, TilesetGrid, View, eased_reach};
 
 /// A tileset being streamed into a renderer: give it a view a frame.
 pub struct Session {
     base: i32,
     layers: Vec<i32>,
+    zooms: RangeInclusive<u8>,
     availability: Availability,
-    interest: Interest,
+    finder: InterestFinder,
+    /// How the camera moves, and where it stood when.
+    motion: Motion,
+    last_look: Option<(Pose, Instant)>,
     scene: Scene,
     loader: Loader,
     renderer: Renderer,
     started: Instant,
     /// How far the drawn picture reaches, in voxels: eased towards the interest's reach. And when it was last eased.
     shown_reach: Option<(f64, Instant)>,
-    /// Regions that are loaded and found no room on the GPU, by slot, and why.
-    undrawn: BTreeMap<usize, (RegionKey, String)>,
+    uploads: UploadPace,
 }
 
 impl Session {
@@ -54,14 +58,17 @@ impl Session {
         Ok(Self {
             base: source.tileset().base(),
             layers: availability.layers().collect(),
+            zooms: source.tileset().minzoom..=source.tileset().maxzoom,
             availability,
-            interest: Interest::default(),
+            finder: InterestFinder::default(),
+            motion: Motion::default(),
+            last_look: None,
             scene,
             loader: Loader::new(source, &loader_config)?,
             renderer: Renderer::new(gpu, format),
             started: Instant::now(),
             shown_reach: None,
-            undrawn: BTreeMap::new(),
+            uploads: UploadPace::default(),
         })
     }
 
@@ -75,43 +82,81 @@ impl Session {
         while let Some(event) = self.loader.try_event() {
             self.scene.handle(event, self.started.elapsed());
         }
-        self.interest = Interest::compute(
-            view,
-            &TilesetGrid {
-                base: self.base,
-                layers: &self.layers,
-                // Neither what the tileset lists as absent nor what was asked and found empty takes a slot.
-                exists: |key| {
-                    self.availability.presence(key) != Presence::Absent
-                        && self.scene.region(&key).is_none_or(|region| region.level() != Level::Empty)
-                },
-            },
-        );
         let now = Instant::now();
-        let target = self.interest.reach_voxels;
+        self.look(view, now);
+        let target = self.interest().reach_voxels;
         let shown = self.shown_reach.map_or(target, |(shown, at)| {
             let eased = eased_reach(shown, target, (now - at).as_secs_f64());
             if target - eased < REACH_SETTLED_VOXELS { target } else { eased }
         });
         self.shown_reach = Some((shown, now));
 
-        let frame = self.scene.frame(&self.interest, self.started.elapsed());
+        self.scene.set_upload_bytes_per_frame(self.uploads.bytes_per_frame());
+        let frame = self.scene.frame(self.finder.interest(), self.started.elapsed());
+        self.carry_out(frame);
+    }
+
+    /// Finds what the view wants, and how it moves.
+    fn look(&mut self, view: &View, now: Instant) {
+        let Self { base, layers, zooms, availability, scene, .. } = self;
+        if let Some((pose, at)) = self.last_look.replace((view.pose, now)) {
+            self.motion = self.motion.after(&pose, &view.pose, (now - at).as_secs_f64());
+        }
+        // Neither what the tileset lists as absent nor what was asked and found empty takes a slot.
+        let exists = |key: RegionKey| availability.presence(key) != Presence::Absent && scene.may_hold(&key);
+        let grid = TilesetGrid { base: *base, zooms: zooms.clone(), layers, exists };
+        self.finder.find(view, &self.motion, &grid);
+    }
+
+    fn interest(&self) -> &Interest {
+        self.finder.interest()
+    }
+
+    fn carry_out(&mut self, frame: Frame) {
         for command in frame.commands {
             self.loader.run(command);
         }
-        for update in &frame.updates {
-            self.undrawn.remove(&update.at);
-            if let (Err(error), Some(built)) = (self.renderer.apply(update), &update.region) {
-                tracing::warn!("{} is not drawn: {error}", built.key);
-                self.undrawn.insert(update.at, (built.key, error.to_string()));
+        for Notice::Panics { n } in frame.notices {
+            tracing::error!("{n} jobs have panicked in a row: a bug, or a broken machine; loading goes on");
+        }
+        let started = Instant::now();
+        let sent_bytes: usize = frame.uploads.iter().map(|step| step.bytes.len()).sum();
+        let (cleared, shown): (Vec<_>, Vec<_>) = frame.updates.iter().partition(|update| update.region.is_none());
+        let mut refused = Vec::new();
+        for update in cleared {
+            // Nothing is asked for: it cannot fail.
+            let _ = self.renderer.apply(update);
+        }
+        for step in &frame.uploads {
+            if let Err(error) = self.renderer.upload(step) {
+                refused.push((step.region.key, error.to_string()));
             }
+        }
+        for update in shown {
+            let key = update.region.as_ref().map(|built| built.key);
+            if let (Err(error), Some(key)) = (self.renderer.apply(update), key) {
+                refused.push((key, error.to_string()));
+            }
+        }
+        for update in &frame.octants {
+            self.renderer.set_octants(update);
+        }
+        self.uploads.measured(sent_bytes, started.elapsed());
+        for (key, what) in refused {
+            tracing::warn!("{key} is not drawn: {what}");
+            self.scene.refuse_upload(key, what);
         }
     }
 
     /// Waits for something to [`advance`](Self::advance) for: an answer of the loader, or the end of a back-off.
     pub fn wait(&mut self) {
+        self.wait_at_most(WAIT_MAX);
+    }
+
+    /// As [`wait`](Self::wait), but no longer than `at_most`.
+    pub fn wait_at_most(&mut self, at_most: Duration) {
         let now = self.started.elapsed();
-        let timeout = self.scene.next_wake(now).map_or(WAIT_MAX, |wake| wake.saturating_sub(now).min(WAIT_MAX));
+        let timeout = self.scene.next_wake(now).map_or(at_most, |wake| wake.saturating_sub(now).min(at_most));
         if let Some(event) = self.loader.wait_event(timeout) {
             self.scene.handle(event, self.started.elapsed());
         }
@@ -140,7 +185,7 @@ impl Session {
         view: &View,
         style: FrameStyle,
     ) -> Result<(Picture, FrameStats), GpuError> {
-        let view = Self::with_reach(view, self.interest.reach_voxels);
+        let view = Self::with_reach(view, self.interest().reach_voxels);
         target.take(&mut self.renderer, &view, style)
     }
 
@@ -157,7 +202,7 @@ impl Session {
     /// Whether the next frame of the same view would differ: the fog still gives way, or uploads wait for their frame.
     pub fn is_moving(&self) -> bool {
         let now = self.started.elapsed();
-        self.shown_reach.is_some_and(|(shown, _)| shown < self.interest.reach_voxels)
+        self.shown_reach.is_some_and(|(shown, _)| shown < self.interest().reach_voxels)
             || self.scene.next_wake(now).is_some_and(|wake| wake <= now)
     }
 
@@ -178,21 +223,14 @@ impl Session {
 
     /// The regions that are not drawn and why, in the order of their keys.
     pub fn failures(&self) -> Vec<Failure> {
-        let mut failures: Vec<Failure> = self
-            .scene
-            .failures()
-            .map(|(key, error)| Failure { key, what: error.to_string() })
-            .chain(self.undrawn.values().map(|(key, what)| Failure { key: *key, what: what.clone() }))
-            .collect();
-        failures.sort_by_key(|failure| failure.key);
-        failures
+        self.scene.failures().map(|(key, error)| Failure { key, what: error.to_string() }).collect()
     }
 
     /// Those of the [`failures`](Self::failures) that the last view shows. Regions fetched ahead may or may not have failed
     /// by the time a picture is whole.
     pub fn failures_in_view(&self) -> Vec<Failure> {
         let mut failures = self.failures();
-        failures.retain(|failure| self.interest.visible.contains(&failure.key));
+        failures.retain(|failure| self.interest().visible.contains(&failure.key));
         failures
     }
 
@@ -201,6 +239,33 @@ impl Session {
         self.scene.retry_failed()
     }
 }
+
+/// How many bytes a frame may upload so that it takes no longer than it should: the scene counts bytes, and only here is
+/// a clock.
+#[derive(Debug, Default)]
+struct UploadPace {
+    /// The slower of what was measured lately, in bytes a second; unknown before the first upload.
+    bytes_per_sec: Option<f64>,
+}
+
+impl UploadPace {
+    fn bytes_per_frame(&self) -> usize {
+        let in_time = self.bytes_per_sec.map_or(f64::INFINITY, |rate| rate * UPLOAD_MILLIS_PER_FRAME / 1e3);
+        (in_time as usize).clamp(UPLOAD_BYTES_MIN, UPLOAD_BYTES_PER_FRAME)
+    }
+
+    /// So many bytes took so long: believed at once where it is slower than before, else little by little.
+    fn measured(&mut self, bytes: usize, took: Duration) {
+        if bytes >= UPLOAD_BYTES_MIN {
+            let rate = bytes as f64 / took.as_secs_f64().max(1e-6);
+            let before = self.bytes_per_sec.unwrap_or(rate);
+            self.bytes_per_sec = Some(if rate < before { rate } else { before + (rate - before) / 8.0 });
+        }
+    }
+}
+
+/// A frame uploads at least so much, in bytes, however slow the device is: a large region is there after 20 frames.
+const UPLOAD_BYTES_MIN: usize = 64 << 10;
 
 /// The fog's last steps are none that anyone sees, in voxels.
 const REACH_SETTLED_VOXELS: f64 = 0.5;

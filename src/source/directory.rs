@@ -43,7 +43,7 @@ fn read_blocking(path: &Path, bytes_max: usize) -> Result<Option<Vec<u8>>, LoadE
     Ok(Some(bytes))
 }
 
-fn of_io(path: &Path, error: &io::Error) -> LoadError {
+pub(super) fn of_io(path: &Path, error: &io::Error) -> LoadError {
     let what = format!("{}: {error}", path.display());
     match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::InvalidInput | io::ErrorKind::InvalidFilename => {

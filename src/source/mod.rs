@@ -1,8 +1,8 @@
-//! Where files come from: directories, web servers and the built-in demo city.
+//! Where files come from: directories, web servers, PMTiles archives and the built-in demo city.
 //!
 //! Owns the meaning of a SOURCE, the same in every command, and the one question [`AtlasSource::fetch`]. Receives a
 //! [`RegionKey`], yields the region's file, the certainty that there is none, or an error that says whether to ask
-//! again. It does not retry, queue or decode, and keeps nothing in memory; [`DiskCache`] keeps what web servers answered.
+//! again. It does not retry, queue or decode, and keeps no file in memory; [`DiskCache`] keeps what web servers answered.
 //!
 //! | SOURCE | is |
 //! | --- | --- |
@@ -10,9 +10,11 @@
 //! | `city/`, `file:///maps/city/` | a directory with a `tiles.json` |
 //! | `city/tiles.json`, `https://host/city/tiles.json` | a tileset's document |
 //! | `https://host/city` | the same with `tiles.json` appended |
+//! | `city.pmtiles`, `https://host/city.pmtiles` | a PMTiles archive, one file a layer |
 //! | `https://host/{z}/{x}/{y}.png`, `city/{z}/{x}/{y}.png` | a bare template: zoom 17, base -32, nothing known |
 //! | `https://host/17_{x}_{y}.webp` | the reference system's form: zoom 17, base 0 |
 
+pub mod archive;
 mod body;
 mod cache;
 mod config;
@@ -114,6 +116,14 @@ impl Source {
                 let client = HttpClient::new(&url, config)?;
                 let tileset = http::read_tileset(&client, &url, TILESET_BYTES_MAX).await?;
                 Self::assemble(text, tileset, Root::Url(url), config)
+            }
+            SourceSpec::Archive(path) => {
+                let (tileset, files) = archive::open_file(path, config).await?;
+                Self::custom(text, tileset, Arc::new(files))
+            }
+            SourceSpec::ArchiveUrl(url) => {
+                let (tileset, files) = archive::open_url(url, config).await?;
+                Self::custom(text, tileset, Arc::new(files))
             }
             SourceSpec::Template(template) => {
                 let tileset = Tileset::of_template(&template)?;

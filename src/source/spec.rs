@@ -15,12 +15,16 @@ pub enum SourceSpec {
     Document(PathBuf),
     /// A tileset's document on a server.
     DocumentUrl(Url),
+    /// A PMTiles archive on this machine.
+    Archive(PathBuf),
+    /// A PMTiles archive on a server.
+    ArchiveUrl(Url),
     /// A template, of URLs or of paths on this machine.
     Template(String),
 }
 
 /// What stands at the end of messages about a text that is none of these.
-const EXPECTED: &str = "expected a directory, a tiles.json, an http(s) URL of either, or a template such as \
+const EXPECTED: &str = "expected a directory, a tiles.json, a .pmtiles archive, an http(s) URL of these, or a template such as \
                         https://host/{z}/{x}/{y}.png";
 
 impl SourceSpec {
@@ -49,7 +53,7 @@ impl SourceSpec {
             None => PathBuf::from(text),
             Some(("http" | "https", _)) => {
                 let url = Url::parse(text).map_err(|error| syntax(format!("{error}; {EXPECTED}")))?;
-                return of_url(text, url).map_err(syntax);
+                return Ok(of_url(text, url));
             }
             Some(("file", _)) => Url::parse(text)
                 .ok()
@@ -58,11 +62,10 @@ impl SourceSpec {
             Some((scheme, _)) => return Err(syntax(format!("the scheme {scheme}: is not known; {EXPECTED}"))),
         };
         let shown = path.to_string_lossy();
-        if has_extension(&shown, "pmtiles") {
-            return Err(syntax(ARCHIVE.to_owned()));
-        }
         Ok(if is_template(&shown) {
             Self::Template(shown.into_owned())
+        } else if has_extension(&shown, "pmtiles") {
+            Self::Archive(path)
         } else if has_extension(&shown, "json") {
             Self::Document(path)
         } else {
@@ -71,23 +74,20 @@ impl SourceSpec {
     }
 }
 
-/// PMTiles would be taken for a directory and looked for in vain.
-const ARCHIVE: &str = "PMTiles archives cannot be streamed: expected the directory or URL that was packed";
-
-fn of_url(text: &str, mut url: Url) -> Result<SourceSpec, String> {
+fn of_url(text: &str, mut url: Url) -> SourceSpec {
     // Browsers hand out templates with their braces encoded.
     let decoded = text.replace("%7B", "{").replace("%7b", "{").replace("%7D", "}").replace("%7d", "}");
     if is_template(&decoded) {
-        return Ok(SourceSpec::Template(decoded));
+        return SourceSpec::Template(decoded);
     }
     if has_extension(url.path(), "pmtiles") {
-        return Err(ARCHIVE.to_owned());
+        return SourceSpec::ArchiveUrl(url);
     }
     if !has_extension(url.path(), "json") && url.query().is_none() {
         let directory = url.path().trim_end_matches('/').to_owned();
         url.set_path(&format!("{directory}/tiles.json"));
     }
-    Ok(SourceSpec::DocumentUrl(url))
+    SourceSpec::DocumentUrl(url)
 }
 
 fn is_template(text: &str) -> bool {
@@ -111,6 +111,9 @@ mod tests {
         check("./demo", SourceSpec::Document("./demo/tiles.json".into()));
         check("tokyo/", SourceSpec::Document("tokyo/tiles.json".into()));
         check("tokyo/index.json", SourceSpec::Document("tokyo/index.json".into()));
+        check("maps/tokyo.pmtiles", SourceSpec::Archive("maps/tokyo.pmtiles".into()));
+        let archive = "https://host/tokyo.PMTiles?key=1";
+        check(archive, SourceSpec::ArchiveUrl(Url::parse(archive).unwrap()));
         check("tokyo/{z}/{x}/{y}.png", template("tokyo/{z}/{x}/{y}.png"));
         check("https://host", url("https://host/tiles.json"));
         check("https://host/a/", url("https://host/a/tiles.json"));
@@ -140,7 +143,5 @@ mod tests {
         check("http://", "empty host");
         check("http://[::1/", "expected a directory");
         check("file://host/share", "no path of this machine");
-        check("tokyo.pmtiles", "PMTiles archives");
-        check("https://host/tokyo.PMTiles", "PMTiles archives");
     }
 }

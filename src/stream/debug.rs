@@ -1,19 +1,24 @@
-//! What the stream does, region by region, for someone who watches.
+//! What the stream does, region by region, for those who watch.
 //!
-//! Owns a bounded record of durations and disposals while debugging is on, and nothing while it is off. Receives the
-//! beginnings and ends of tasks, yields [`DebugCell`]s with the reference system's words. Nobody is called back: who
-//! wants to watch takes a snapshot when it suits them.
+//! Owns the listeners, and a record of durations while there are any. Receives the beginnings and ends of tasks, yields
+//! [`DebugEvent`]s in the reference system's words. While nobody listens nothing is recorded, measured or allocated.
+//!
+//! An event is due when the anchor moves, when a task begins, ends or is aborted, and when regions are purged. All that
+//! happens within one call of the scene is one event.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::fmt;
 use std::time::Duration;
 
+use serde::{Serialize, Serializer};
+
 use crate::geo::RegionKey;
-use crate::limits::DEBUG_CELLS_MAX;
 
 use super::region::{Level, RegionState, TaskKind};
 
 /// Why a region is there at all.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CellState {
     /// In view.
     Visible,
@@ -28,7 +33,8 @@ pub enum CellState {
 }
 
 /// How far a region is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum CellCache {
     /// Not ready, and nothing is being done: nothing is held, or only the file.
     Empty,
@@ -38,106 +44,165 @@ pub enum CellCache {
     Building,
     /// Ready: it can be drawn, or is known to be empty.
     Cached,
-    /// It was held, and has been disposed of since.
+    /// It has been disposed of: the next event does not name it any more.
     Purged,
 }
 
-/// One region in a snapshot.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// One region in an event.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct DebugCell {
     /// The region.
-    pub key: RegionKey,
+    #[serde(serialize_with = "as_text")]
+    pub region: RegionKey,
     /// Why it is there.
     pub state: CellState,
     /// How far it is.
     pub cache: CellCache,
-    /// What its last fetch took, from the queue to the answer.
-    pub prefetch: Option<Duration>,
-    /// What its last build took, from the queue to the answer.
-    pub prebuild: Option<Duration>,
+    /// What its last fetch took, from the queue to the answer, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefetch_ms: Option<f64>,
+    /// What its last build took, from the queue to the answer, in milliseconds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prebuild_ms: Option<f64>,
 }
 
-/// The record behind the snapshots: at most [`DEBUG_CELLS_MAX`] regions, the longest untouched go first.
-#[derive(Debug, Clone, Default)]
+/// What has just changed, and how all known regions stand.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DebugEvent {
+    /// The scene's time, in seconds.
+    pub time: f64,
+    /// The region that the view wants most, where it wants any.
+    #[serde(serialize_with = "as_text_or_null")]
+    pub anchor: Option<RegionKey>,
+    /// Every region that is known, in the order of the keys.
+    pub cells: Vec<DebugCell>,
+}
+
+/// One listener, to be named when it stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ListenerId(u64);
+
+type Listener = Box<dyn FnMut(&DebugEvent) + Send>;
+
+/// The listeners and the record behind their events.
+#[derive(Default)]
 pub(super) struct DebugLog {
+    listeners: Vec<(ListenerId, Listener)>,
+    next_listener: u64,
     cells: BTreeMap<RegionKey, Record>,
-    /// Every cell's last touch. Invariant: one entry a cell.
-    touches: BTreeSet<(u64, RegionKey)>,
-    next_touch: u64,
+    anchor: Option<RegionKey>,
+    is_due: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
 struct Record {
-    touch: u64,
     began: Option<Duration>,
     prefetch: Option<Duration>,
     prebuild: Option<Duration>,
-    purged: bool,
+    is_purged: bool,
 }
 
 impl DebugLog {
-    /// The region is wanted.
-    pub(super) fn wanted(&mut self, key: RegionKey) {
-        self.record(key);
+    pub(super) fn listen(&mut self, listener: Listener) -> ListenerId {
+        let id = ListenerId(self.next_listener);
+        self.next_listener += 1;
+        self.listeners.push((id, listener));
+        self.is_due = true;
+        id
+    }
+
+    /// Whether there was such a listener. With the last one the record goes.
+    pub(super) fn unlisten(&mut self, id: ListenerId) -> bool {
+        let n_before = self.listeners.len();
+        self.listeners.retain(|(listener, _)| *listener != id);
+        if self.listeners.is_empty() {
+            self.cells = BTreeMap::new();
+            self.anchor = None;
+        }
+        self.listeners.len() < n_before
+    }
+
+    /// Whether anybody listens.
+    pub(super) fn is_on(&self) -> bool {
+        !self.listeners.is_empty()
+    }
+
+    /// The view wants this region most.
+    pub(super) fn anchored(&mut self, anchor: Option<RegionKey>) {
+        if self.is_on() && self.anchor != anchor {
+            self.anchor = anchor;
+            self.is_due = true;
+        }
     }
 
     /// A task was queued.
     pub(super) fn began(&mut self, key: RegionKey, now: Duration) {
-        let record = self.record(key);
-        record.began = Some(now);
-        record.purged = false;
+        self.note(key, |record| (record.began, record.is_purged) = (Some(now), false));
     }
 
     /// A task ended, well or badly.
     pub(super) fn ended(&mut self, key: RegionKey, kind: TaskKind, now: Duration) {
-        let record = self.record(key);
-        let took = record.began.take().map(|began| now.saturating_sub(began));
-        match kind {
-            TaskKind::Fetch => record.prefetch = took,
-            TaskKind::Build => record.prebuild = took,
-        }
+        self.note(key, |record| {
+            let took = record.began.take().map(|began| now.saturating_sub(began));
+            match kind {
+                TaskKind::Fetch => record.prefetch = took,
+                TaskKind::Build => record.prebuild = took,
+            }
+        });
     }
 
     /// A task was aborted.
     pub(super) fn aborted(&mut self, key: RegionKey) {
-        self.record(key).began = None;
+        self.note(key, |record| record.began = None);
     }
 
     /// The region was disposed of.
     pub(super) fn purged(&mut self, key: RegionKey) {
-        self.record(key).purged = true;
+        self.note(key, |record| record.is_purged = true);
     }
 
-    /// All cells, in the order of the keys; `state_of` says why a region is there, `region_of` what is known of it.
-    pub(super) fn cells<'a>(
-        &self,
+    fn note(&mut self, key: RegionKey, change: impl FnOnce(&mut Record)) {
+        if self.is_on() {
+            change(self.cells.entry(key).or_default());
+            self.is_due = true;
+        }
+    }
+
+    /// Tells the listeners what is due, and drops the cells of purged regions. `state_of` says why a region is there,
+    /// `region_of` what is known of it.
+    pub(super) fn flush<'a>(
+        &mut self,
+        now: Duration,
         state_of: impl Fn(&RegionKey) -> CellState,
         region_of: impl Fn(&RegionKey) -> Option<&'a RegionState>,
-    ) -> Vec<DebugCell> {
-        let cell = |(&key, record): (&RegionKey, &Record)| DebugCell {
-            key,
-            state: state_of(&key),
-            cache: region_of(&key).map_or(if record.purged { CellCache::Purged } else { CellCache::Empty }, cache_of),
-            prefetch: record.prefetch,
-            prebuild: record.prebuild,
-        };
-        self.cells.iter().map(cell).collect()
-    }
-
-    fn record(&mut self, key: RegionKey) -> &mut Record {
-        let touch = self.next_touch;
-        self.next_touch += 1;
-        if let Some(record) = self.cells.get(&key) {
-            self.touches.remove(&(record.touch, key));
-        } else if self.cells.len() >= DEBUG_CELLS_MAX
-            && let Some((_, oldest)) = self.touches.pop_first()
-        {
-            self.cells.remove(&oldest);
+    ) {
+        if !self.is_on() || !std::mem::take(&mut self.is_due) {
+            return;
         }
-        self.touches.insert((touch, key));
-        let record = self.cells.entry(key).or_default();
-        record.touch = touch;
-        record
+        let millis = |time: Duration| time.as_secs_f64() * 1e3;
+        let cell = |(&region, record): (&RegionKey, &Record)| {
+            let known = region_of(&region);
+            DebugCell {
+                region,
+                state: state_of(&region),
+                cache: known.map_or(CellCache::Purged, cache_of),
+                prefetch_ms: record.prefetch.map(millis),
+                prebuild_ms: record.prebuild.map(millis),
+            }
+        };
+        let cells = self.cells.iter().map(cell).collect();
+        let event = DebugEvent { time: now.as_secs_f64(), anchor: self.anchor, cells };
+        for (_, listener) in &mut self.listeners {
+            listener(&event);
+        }
+        // Purged ones, and those that were forgotten because nothing was known of them.
+        self.cells.retain(|key, record| !record.is_purged && region_of(key).is_some());
+    }
+}
+
+impl fmt::Debug for DebugLog {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DebugLog").field("n_listeners", &self.listeners.len()).finish_non_exhaustive()
     }
 }
 
@@ -147,5 +212,17 @@ fn cache_of(state: &RegionState) -> CellCache {
         (Some(TaskKind::Build), _) => CellCache::Building,
         (None, Level::Full | Level::Empty) => CellCache::Cached,
         (None, Level::None | Level::Image | Level::Error) => CellCache::Empty,
+    }
+}
+
+fn as_text<S: Serializer>(key: &RegionKey, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(key)
+}
+
+#[expect(clippy::ref_option, reason = "serde hands on a reference to the field")]
+fn as_text_or_null<S: Serializer>(key: &Option<RegionKey>, serializer: S) -> Result<S::Ok, S::Error> {
+    match key {
+        Some(key) => serializer.collect_str(key),
+        None => serializer.serialize_none(),
     }
 }

@@ -6,7 +6,9 @@
 //!
 //! [`Queue`], [`Store`] and [`Slots`] are generic over the key and know no region; only [`Scene`] joins them.
 
+mod cover;
 mod debug;
+mod hosts;
 mod progress;
 mod protocol;
 mod queue;
@@ -15,10 +17,12 @@ mod scene;
 mod slots;
 mod store;
 
-pub use debug::{CellCache, CellState, DebugCell};
+pub use debug::{CellCache, CellState, DebugCell, DebugEvent, ListenerId};
 pub use progress::Progress;
-pub use protocol::{BuiltRegion, Command, Event, LoadError, Outcome, SlotUpdate, Ticket};
-pub use queue::{Aborted, Priority, Queue, QueueError, QueueLimits};
+pub use protocol::{
+    BuiltRegion, Command, Event, LoadError, Notice, OctantUpdate, Outcome, SlotUpdate, Ticket, UploadStep,
+};
+pub use queue::{Aborted, Priority, Queue, QueueError, QueueLimits, Urgency};
 pub use region::{Level, RegionState, Request, Task, TaskKind, backoff};
 pub use scene::{Frame, Scene, SceneConfig};
 pub use slots::{SlotChange, Slots};

@@ -1,5 +1,6 @@
 //! What the scene says to the loader and the renderer, and what it hears back.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -69,8 +70,8 @@ pub enum Outcome {
 pub struct BuiltRegion {
     /// Which region.
     pub key: RegionKey,
-    /// Its voxels, for clipping, picking and collision.
-    pub region: Region,
+    /// Its voxels, for clipping, picking and collision; `None` where only the surface was kept, as of coarse zooms.
+    pub voxels: Option<Region>,
     /// Its surface.
     pub mesh: RegionMesh,
 }
@@ -78,12 +79,12 @@ pub struct BuiltRegion {
 impl BuiltRegion {
     /// Whether there is nothing to draw and nothing to touch.
     pub fn is_empty(&self) -> bool {
-        self.mesh.quads.is_empty() && self.region.occupancy.is_empty()
+        self.mesh.quads.is_empty() && self.voxels.as_ref().is_none_or(|voxels| voxels.occupancy.is_empty())
     }
 
     /// Bytes that it takes on the CPU, for budgets.
     pub fn size_bytes(&self) -> usize {
-        size_of_val(self.region.occupancy.rows()) + self.region.colours.size_bytes() + self.mesh.gpu_bytes()
+        self.voxels.as_ref().map_or(0, Region::size_bytes) + self.mesh.gpu_bytes()
     }
 }
 
@@ -117,6 +118,14 @@ pub enum LoadError {
         /// The region and the panic's message.
         what: String,
     },
+    /// There is no room for it on the GPU. Reported to the scene by whoever uploads.
+    #[error("{key} is not drawn: {what}")]
+    NoRoom {
+        /// The region.
+        key: RegionKey,
+        /// What it takes, and what there is.
+        what: String,
+    },
     /// Regions that are more useful fill the store. Made by the scene, which tries again by itself when there is room.
     #[error("{key}: no room for its {size_bytes} bytes beside nearer regions: the budget is {budget_bytes} bytes")]
     OverBudget {
@@ -129,9 +138,20 @@ pub enum LoadError {
     },
 }
 
+/// Something that whoever runs the stream should know: no region's business, and nothing that the scene can mend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Notice {
+    /// So many jobs have panicked in a row: not one bad file, but a bug or a broken machine. Loading goes on.
+    Panics {
+        /// How many, at least [`PANICS_IN_A_ROW`](crate::limits::PANICS_IN_A_ROW).
+        n: u32,
+    },
+}
+
 /// A change of one slot, to be made whole: geometry, colours and offset together.
 ///
-/// Who brings a renderer that wants the reference system's texture expands `region.region` to RGBA8, row by row; nothing
+/// Who brings a renderer that wants the reference system's texture expands `region.voxels` to RGBA8, row by row; nothing
 /// is expanded before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlotUpdate {
@@ -141,4 +161,36 @@ pub struct SlotUpdate {
     pub region: Option<Arc<BuiltRegion>>,
     /// World position of the region's lowest corner, in z17 voxels.
     pub offset: [i64; 3],
+    /// A bit for each octant that is drawn, in the order of [`RegionKey::octant`]. A region that is one surface is
+    /// drawn whole where any bit is set.
+    pub octants: u8,
+}
+
+impl SlotUpdate {
+    /// The whole region is drawn.
+    pub const ALL_OCTANTS: u8 = 0xFF;
+}
+
+/// A change of what is drawn of a slot's region, which stays, from the next frame on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OctantUpdate {
+    /// The slot.
+    pub at: usize,
+    /// As in [`SlotUpdate::octants`].
+    pub octants: u8,
+}
+
+/// A part of a mesh to be sent to the GPU now, ahead of the [`SlotUpdate`] that shows it.
+///
+/// The slot was cleared before, and shows nothing until that update arrives. The parts of a mesh come in order: the first
+/// begins at 0, each begins where the one before ended, and the last ends at
+/// [`gpu_bytes`](crate::mesh::RegionMesh::gpu_bytes).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UploadStep {
+    /// The slot.
+    pub at: usize,
+    /// The region that the slot will hold.
+    pub region: Arc<BuiltRegion>,
+    /// The part, counted in the mesh's bytes on the GPU.
+    pub bytes: Range<usize>,
 }

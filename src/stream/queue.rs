@@ -1,15 +1,19 @@
 //! Which task runs next.
 //!
 //! Owns the tasks' order and the number that runs at once; two queues of this kind serve the stream, one for network
-//! tasks and one for CPU jobs. Receives keys and priorities, yields keys to start. It does not know what a task does,
-//! and it never stops a running one for the sake of another.
+//! tasks and one for CPU jobs. Receives keys and how urgent they are, yields keys to start. It does not know what a task
+//! does, and it never stops a running one for the sake of another.
 //!
 //! ```text
 //! priority > 0   high bucket   at most `limits.high` are started
 //! priority <= 0  low bucket    at most `limits.low` are started
 //!
-//! within a bucket: higher priority first, then first come, first served
+//! within a bucket: higher priority first, then the untried before the tried, then by rank, then first come, first
+//! served
 //! ```
+//!
+//! That the untried come first keeps servers which hang from holding the queue: however many tasks have failed, one
+//! that may succeed is never behind them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -33,6 +37,24 @@ impl Priority {
     /// Whether tasks of this priority belong to the high bucket.
     pub fn is_high(self) -> bool {
         self.0 > 0
+    }
+}
+
+/// Where among the waiting tasks one stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Urgency {
+    /// Higher comes first.
+    pub priority: Priority,
+    /// How often it has failed: fewer comes first.
+    pub n_failures: u32,
+    /// Its place among all that is wanted: lower comes first.
+    pub rank: u32,
+}
+
+impl From<Priority> for Urgency {
+    /// A task that has never failed, before all ranked ones of its priority.
+    fn from(priority: Priority) -> Self {
+        Self { priority, n_failures: 0, rank: 0 }
     }
 }
 
@@ -100,11 +122,11 @@ pub struct Queue<K> {
 }
 
 /// A task's place in its bucket: arrivals are unique.
-type Place = (Reverse<Priority>, u64);
+type Place = (Reverse<Priority>, u32, u32, u64);
 
 #[derive(Debug, Clone, Copy)]
 struct Task {
-    priority: Priority,
+    urgency: Urgency,
     /// Kept when the task is retuned: who came first stays first among equals.
     arrival: u64,
     running: bool,
@@ -112,7 +134,11 @@ struct Task {
 
 impl Task {
     fn place(&self) -> Place {
-        (Reverse(self.priority), self.arrival)
+        (Reverse(self.urgency.priority), self.urgency.n_failures, self.urgency.rank, self.arrival)
+    }
+
+    fn bucket(&self) -> usize {
+        bucket(self.urgency.priority)
     }
 }
 
@@ -140,36 +166,37 @@ impl<K: Copy + Ord> Queue<K> {
     /// # Errors
     ///
     /// The queue is full, or has a task of this key.
-    pub fn push(&mut self, key: K, priority: Priority) -> Result<(), QueueError> {
+    pub fn push(&mut self, key: K, urgency: impl Into<Urgency>) -> Result<(), QueueError> {
         if self.tasks.contains_key(&key) {
             return Err(QueueError::Duplicate);
         }
         if self.tasks.len() >= self.limits.count {
             return Err(QueueError::Full { count: self.limits.count });
         }
-        let task = Task { priority, arrival: self.next_arrival, running: false };
+        let task = Task { urgency: urgency.into(), arrival: self.next_arrival, running: false };
         self.next_arrival += 1;
-        self.waiting[bucket(priority)].insert(task.place(), key);
+        self.waiting[task.bucket()].insert(task.place(), key);
         self.tasks.insert(key, task);
         Ok(())
     }
 
-    /// Gives a task another priority, up or down, whether it waits or runs. Whether there is such a task.
-    pub fn tune(&mut self, key: &K, priority: Priority) -> bool {
+    /// Gives a task another urgency, whether it waits or runs. Whether there is such a task.
+    pub fn tune(&mut self, key: &K, urgency: impl Into<Urgency>) -> bool {
         let Some(task) = self.tasks.get_mut(key) else {
             return false;
         };
-        let (from, to) = (bucket(task.priority), bucket(priority));
-        if task.priority == priority {
+        let urgency = urgency.into();
+        if task.urgency == urgency {
             return true;
         }
+        let (from, place) = (task.bucket(), task.place());
+        task.urgency = urgency;
+        let to = task.bucket();
         if task.running {
             self.n_running[from] -= 1;
             self.n_running[to] += 1;
-            task.priority = priority;
         } else {
-            self.waiting[from].remove(&task.place());
-            task.priority = priority;
+            self.waiting[from].remove(&place);
             self.waiting[to].insert(task.place(), *key);
         }
         true
@@ -177,8 +204,13 @@ impl<K: Copy + Ord> Queue<K> {
 
     /// Takes the next task that may run now, if any; it runs until [`finish`](Self::finish) or [`abort`](Self::abort).
     pub fn start(&mut self) -> Option<K> {
-        let bucket = self.startable()?;
-        let (_, key) = self.waiting[bucket].pop_first()?;
+        self.start_where(|_| true)
+    }
+
+    /// As [`start`](Self::start), passing over the tasks that `may_start` holds back: they keep their places.
+    pub fn start_where(&mut self, may_start: impl Fn(&K) -> bool) -> Option<K> {
+        let (bucket, place) = self.startable(may_start)?;
+        let key = self.waiting[bucket].remove(&place)?;
         if let Some(task) = self.tasks.get_mut(&key) {
             task.running = true;
         }
@@ -188,15 +220,24 @@ impl<K: Copy + Ord> Queue<K> {
 
     /// Whether [`start`](Self::start) would yield a task.
     pub fn can_start(&self) -> bool {
-        self.startable().is_some()
+        self.can_start_where(|_| true)
     }
 
-    fn startable(&self) -> Option<usize> {
+    /// Whether [`start_where`](Self::start_where) would yield a task.
+    pub fn can_start_where(&self, may_start: impl Fn(&K) -> bool) -> bool {
+        self.startable(may_start).is_some()
+    }
+
+    fn startable(&self, may_start: impl Fn(&K) -> bool) -> Option<(usize, Place)> {
         if self.n_running() >= self.limits.high + self.limits.low {
             return None;
         }
         let limits = [self.limits.high, self.limits.low];
-        [HIGH, LOW].into_iter().find(|&b| !self.waiting[b].is_empty() && self.n_running[b] < limits[b])
+        let mut open = [HIGH, LOW].into_iter().filter(|&b| self.n_running[b] < limits[b]);
+        open.find_map(|b| {
+            let (place, _) = self.waiting[b].iter().find(|(_, key)| may_start(key))?;
+            Some((b, *place))
+        })
     }
 
     /// Forgets a running task that has ended. False, and nothing changes, where no such task runs.
@@ -207,7 +248,7 @@ impl<K: Copy + Ord> Queue<K> {
     /// Forgets a task and says where it was; its room is free at once.
     pub fn abort(&mut self, key: &K) -> Option<Aborted> {
         let task = self.tasks.remove(key)?;
-        let bucket = bucket(task.priority);
+        let bucket = task.bucket();
         if task.running {
             self.n_running[bucket] -= 1;
             Some(Aborted::Running)
@@ -229,7 +270,12 @@ impl<K: Copy + Ord> Queue<K> {
 
     /// The priority of this key's task.
     pub fn priority(&self, key: &K) -> Option<Priority> {
-        self.tasks.get(key).map(|task| task.priority)
+        self.tasks.get(key).map(|task| task.urgency.priority)
+    }
+
+    /// The keys of the tasks that wait, in the order in which they would start.
+    pub fn waiting(&self) -> impl Iterator<Item = &K> {
+        self.waiting.iter().flat_map(BTreeMap::values)
     }
 
     /// The keys of all tasks, in the order of the keys.
@@ -257,11 +303,11 @@ impl<K: Copy + Ord> Queue<K> {
         assert!(self.n_running() <= self.limits.high + self.limits.low, "more tasks run than may");
         assert_eq!(self.n_running() + self.n_waiting(), self.tasks.len(), "a task runs or waits");
         for b in [HIGH, LOW] {
-            let n_running = self.tasks.values().filter(|task| task.running && bucket(task.priority) == b).count();
+            let n_running = self.tasks.values().filter(|task| task.running && task.bucket() == b).count();
             assert_eq!(self.n_running[b], n_running, "running tasks of bucket {b}");
             for (place, key) in &self.waiting[b] {
                 let task = self.tasks.get(key).expect("a waiting key has a task");
-                assert!(!task.running && task.place() == *place && bucket(task.priority) == b, "a task out of place");
+                assert!(!task.running && task.place() == *place && task.bucket() == b, "a task out of place");
             }
         }
     }

@@ -9,7 +9,7 @@
 //!      none ──────────▶ image ──────────▶ full
 //!      │  ▲               │
 //!      │  └───────────────┤              bad atlas, once: the bytes are dropped
-//!      ├────▶ empty ◀─────┤              nothing is there, or only air
+//!      ├────▶ empty ◀─────┤              nothing is there, or only air; doubt() leads back to none
 //!      └────▶ error ◀─────┘              third failure, second bad atlas, permanent; retry() leads back to none
 //!
 //!      fetching = none and a fetch is under way       another failure: stays at its level, and waits before
@@ -95,7 +95,7 @@ enum Held {
     Nothing,
     Image(EncodedAtlas),
     Full(Arc<BuiltRegion>),
-    Empty,
+    Empty { since: Duration },
     Error { error: LoadError, since: Duration },
 }
 
@@ -155,11 +155,13 @@ impl RegionState {
         self.task = None;
         match (task.kind, outcome) {
             // An empty file says what a 404 says.
-            (TaskKind::Fetch, Outcome::Fetched(atlas)) if atlas.bytes().is_empty() => self.succeed(Held::Empty),
+            (TaskKind::Fetch, Outcome::Fetched(atlas)) if atlas.bytes().is_empty() => {
+                self.succeed(Held::Empty { since: now });
+            }
             (TaskKind::Fetch, Outcome::Fetched(atlas)) => self.held = Held::Image(atlas),
             (TaskKind::Build, Outcome::Built(built)) if !built.is_empty() => self.succeed(Held::Full(built)),
             // An atlas of air is an empty region too, and needs no two mebibytes of zeros.
-            (TaskKind::Build, Outcome::Built(_)) | (_, Outcome::Empty) => self.succeed(Held::Empty),
+            (TaskKind::Build, Outcome::Built(_)) | (_, Outcome::Empty) => self.succeed(Held::Empty { since: now }),
             (_, Outcome::Failed(error)) => self.fail(error, now, random),
             (kind, Outcome::Fetched(_) | Outcome::Built(_)) => self.fail(misplaced(kind), now, random),
         }
@@ -182,7 +184,7 @@ impl RegionState {
         let (hopeless, retry_after) = match &error {
             LoadError::Transient { retry_after, .. } => (false, *retry_after),
             LoadError::Panicked { .. } => (false, None),
-            LoadError::Permanent { .. } | LoadError::OverBudget { .. } => (true, None),
+            LoadError::Permanent { .. } | LoadError::OverBudget { .. } | LoadError::NoRoom { .. } => (true, None),
             LoadError::BadAtlas { .. } => {
                 // The bytes are to blame: the next try must not build the same ones.
                 self.held = Held::Nothing;
@@ -220,6 +222,15 @@ impl RegionState {
         was_error
     }
 
+    /// Forgets that nothing was there: by now there may be. Whether that was known.
+    pub fn doubt(&mut self) -> bool {
+        let was_empty = matches!(self.held, Held::Empty { .. });
+        if was_empty {
+            self.held = Held::Nothing;
+        }
+        was_empty
+    }
+
     /// Forgets everything: level none, and nothing wanted. Yields the task that is to be aborted.
     #[must_use = "the task runs on unless it is aborted"]
     pub fn dispose(&mut self) -> Option<Task> {
@@ -232,7 +243,7 @@ impl RegionState {
             Held::Nothing => Level::None,
             Held::Image(_) => Level::Image,
             Held::Full(_) => Level::Full,
-            Held::Empty => Level::Empty,
+            Held::Empty { .. } => Level::Empty,
             Held::Error { .. } => Level::Error,
         }
     }
@@ -272,6 +283,11 @@ impl RegionState {
         if let Held::Error { since, .. } = self.held { Some(since) } else { None }
     }
 
+    /// When it was found to be empty, at level empty.
+    pub fn empty_since(&self) -> Option<Duration> {
+        if let Held::Empty { since } = self.held { Some(since) } else { None }
+    }
+
     /// Whether a new state would know less: something is held, or a failure asks for patience.
     pub fn is_worth_keeping(&self) -> bool {
         self.level() != Level::None || self.n_failures > 0
@@ -289,7 +305,7 @@ impl Cost for RegionState {
         match &self.held {
             Held::Image(atlas) => atlas.bytes().len(),
             Held::Full(built) => built.size_bytes(),
-            Held::Nothing | Held::Empty | Held::Error { .. } => 0,
+            Held::Nothing | Held::Empty { .. } | Held::Error { .. } => 0,
         }
     }
 }

@@ -5,16 +5,21 @@
 //!
 //! ```text
 //! who goes:
-//!   outside the interest   the least recently wanted first, then the farthest when it left
+//!   outside the interest   the least useful to the view of this moment first, then the least recently wanted
 //!   in the interest        who does not fit into the byte budget beside the better ranked; never for a count
 //! ```
+//!
+//! How useful an entry is the caller says, when it is asked who goes: what the view is turning to stays, however long
+//! ago it was last seen. There are few entries to ask about, since their number is limited.
 //!
 //! Entries of no bytes (empty regions, errors) are only remembered: they have a generous bound of their own, so that an
 //! hour over the sea does not push a loaded city out.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::hash::Hash;
 use std::time::Duration;
+
+use rustc_hash::FxHashMap;
 
 /// What a value takes.
 pub trait Cost {
@@ -49,19 +54,16 @@ pub enum Victim<K> {
 #[derive(Debug, Clone)]
 pub struct Store<K, V> {
     limits: StoreLimits,
-    entries: BTreeMap<K, Entry<V>>,
+    entries: FxHashMap<K, Entry<V>>,
     /// Invariant: the sum over the entries.
     bytes_held: usize,
     /// Entries of the interest, most useful first.
     wanted: BTreeSet<(usize, K)>,
-    /// Entries with bytes outside the interest, least useful first.
-    outside: BTreeSet<Left<K>>,
-    /// Entries without bytes outside the interest, least useful first.
-    remembered: BTreeSet<Left<K>>,
+    /// Entries with bytes outside the interest, the least recently wanted first.
+    outside: BTreeSet<(Duration, K)>,
+    /// Entries without bytes outside the interest, the least recently wanted first.
+    remembered: BTreeSet<(Duration, K)>,
 }
-
-/// When an entry was last wanted, and how far off it was then.
-type Left<K> = (Duration, Reverse<u64>, K);
 
 #[derive(Debug, Clone)]
 struct Entry<V> {
@@ -73,15 +75,15 @@ struct Entry<V> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Standing {
     Wanted { rank: usize },
-    Outside { since: Duration, distance: u64 },
+    Outside { since: Duration },
 }
 
-impl<K: Copy + Ord, V: Cost> Store<K, V> {
+impl<K: Copy + Ord + Hash, V: Cost> Store<K, V> {
     /// A store of nothing.
     pub fn new(limits: StoreLimits) -> Self {
         Self {
             limits,
-            entries: BTreeMap::new(),
+            entries: FxHashMap::default(),
             bytes_held: 0,
             wanted: BTreeSet::new(),
             outside: BTreeSet::new(),
@@ -110,12 +112,16 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
         matches!(before, Some(Standing::Wanted { .. }))
     }
 
-    /// Lets the key leave the interest, at `now` and at this distance (in any one unit).
-    pub fn leave(&mut self, key: K, now: Duration, distance: u64) {
-        self.stand(key, Standing::Outside { since: now, distance });
+    /// Lets the key leave the interest, at `now`.
+    pub fn leave(&mut self, key: K, now: Duration) {
+        self.stand(key, Standing::Outside { since: now });
     }
 
     fn stand(&mut self, key: K, standing: Standing) {
+        // Nearly every entry stands where it stood a frame ago.
+        if self.entries.get(&key).is_none_or(|entry| entry.standing == standing) {
+            return;
+        }
         self.unlist(key);
         if let Some(entry) = self.entries.get_mut(&key) {
             entry.standing = standing;
@@ -140,13 +146,18 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
 
     /// Changes a value and accounts for what it now costs. `None` where there is no such key.
     pub fn update<R>(&mut self, key: K, change: impl FnOnce(&mut V) -> R) -> Option<R> {
-        self.unlist(key);
         let entry = self.entries.get_mut(&key)?;
         let result = change(&mut entry.value);
         let bytes = entry.value.bytes();
-        self.bytes_held = self.bytes_held - entry.bytes + bytes;
-        entry.bytes = bytes;
-        self.list(key);
+        // Most changes cost nothing: the entry stays where it is listed.
+        if bytes != entry.bytes {
+            self.unlist(key);
+            if let Some(entry) = self.entries.get_mut(&key) {
+                self.bytes_held = self.bytes_held - entry.bytes + bytes;
+                entry.bytes = bytes;
+            }
+            self.list(key);
+        }
         Some(result)
     }
 
@@ -158,16 +169,23 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
         Some(entry.value)
     }
 
-    /// What is to go next, `None` while every limit holds.
-    pub fn victim(&self) -> Option<Victim<K>> {
-        let first = |left: &BTreeSet<Left<K>>| left.first().map(|&(_, _, key)| Victim::Outside(key));
+    /// What is to go next, `None` while every limit holds. `usefulness` says how much an entry outside the interest
+    /// would be missed: more is better.
+    pub fn victim(&self, usefulness: impl Fn(&K) -> f64) -> Option<Victim<K>> {
         if self.remembered.len() > self.limits.remembered {
-            return first(&self.remembered);
+            return self.remembered.first().map(|&(_, key)| Victim::Outside(key));
         }
         if self.bytes_held > self.limits.bytes {
-            return self.first_that_does_not_fit().map(Victim::Wanted).or_else(|| first(&self.outside));
+            let wanted = self.first_that_does_not_fit().map(Victim::Wanted);
+            return wanted.or_else(|| self.least_useful(usefulness));
         }
-        if self.outside.len() > self.limits.outside { first(&self.outside) } else { None }
+        if self.outside.len() > self.limits.outside { self.least_useful(usefulness) } else { None }
+    }
+
+    fn least_useful(&self, usefulness: impl Fn(&K) -> f64) -> Option<Victim<K>> {
+        // The first of equals: the one that was wanted longest ago.
+        let rated = self.outside.iter().map(|&(_, key)| (usefulness(&key), key));
+        rated.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, key)| Victim::Outside(key))
     }
 
     /// The first entry of the interest that has no room beside the better ranked. It is asked before those outside:
@@ -189,7 +207,7 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
             .map(|(key, entry)| (key, &entry.value))
     }
 
-    /// All entries, in the order of the keys.
+    /// All entries, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
         self.entries.iter().map(|(key, entry)| (key, &entry.value))
     }
@@ -213,10 +231,8 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
         let Some(entry) = self.entries.get(&key) else { return };
         match entry.standing {
             Standing::Wanted { rank } => self.wanted.insert((rank, key)),
-            Standing::Outside { since, distance } if entry.bytes > 0 => {
-                self.outside.insert((since, Reverse(distance), key))
-            }
-            Standing::Outside { since, distance } => self.remembered.insert((since, Reverse(distance), key)),
+            Standing::Outside { since } if entry.bytes > 0 => self.outside.insert((since, key)),
+            Standing::Outside { since } => self.remembered.insert((since, key)),
         };
     }
 
@@ -224,10 +240,8 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
         let Some(entry) = self.entries.get(&key) else { return };
         match entry.standing {
             Standing::Wanted { rank } => self.wanted.remove(&(rank, key)),
-            Standing::Outside { since, distance } if entry.bytes > 0 => {
-                self.outside.remove(&(since, Reverse(distance), key))
-            }
-            Standing::Outside { since, distance } => self.remembered.remove(&(since, Reverse(distance), key)),
+            Standing::Outside { since } if entry.bytes > 0 => self.outside.remove(&(since, key)),
+            Standing::Outside { since } => self.remembered.remove(&(since, key)),
         };
     }
 
@@ -238,15 +252,14 @@ impl<K: Copy + Ord, V: Cost> Store<K, V> {
     /// It is not, or does not: a bug in this module.
     pub fn check_invariants(&self) {
         let mut bytes_held = 0;
+        #[expect(clippy::iter_over_hash_type, reason = "each is looked at on its own")]
         for (&key, entry) in &self.entries {
             assert_eq!(entry.bytes, entry.value.bytes(), "an entry's bytes are what its value costs");
             bytes_held += entry.bytes;
             let listed = match entry.standing {
                 Standing::Wanted { rank } => self.wanted.contains(&(rank, key)),
-                Standing::Outside { since, distance } => {
-                    let left = (since, Reverse(distance), key);
-                    if entry.bytes > 0 { self.outside.contains(&left) } else { self.remembered.contains(&left) }
-                }
+                Standing::Outside { since } if entry.bytes > 0 => self.outside.contains(&(since, key)),
+                Standing::Outside { since } => self.remembered.contains(&(since, key)),
             };
             assert!(listed, "an entry stands in the list of its standing");
         }

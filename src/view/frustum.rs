@@ -70,8 +70,9 @@ impl Frustum {
     /// by some three degrees. Continuous in the pose, whatever the draw distance.
     pub(super) fn nearness(&self, world_box: WorldBox) -> f64 {
         let corners = world_box.relative_to(self.eye);
-        // The edge of a region is added so that a box beside the eye does not jump.
-        let margin = 0.06 * (ground_distance(corners) + f64::from(REGION_VOXELS));
+        // The edge of the box is added so that one beside the eye does not jump.
+        let edge = (world_box.max[0] - world_box.min[0]) as f64;
+        let margin = 0.06 * (ground_distance(corners) + edge);
         let nearness =
             |&normal: &DVec3| (1.0 + (farthest_along(corners, normal) + SLACK_VOXELS) / margin).clamp(0.0, 1.0);
         self.normals.iter().map(nearness).product()

@@ -7,10 +7,14 @@ mod camera;
 mod controls;
 mod frustum;
 mod interest;
+mod motion;
+mod path;
 mod spec;
 
 pub use camera::{Pose, View};
 pub use controls::{Controls, Input, Mode};
 pub use frustum::{Frustum, region_sphere_visible};
-pub use interest::{Interest, TilesetGrid, eased_reach};
+pub use interest::{Interest, InterestFinder, Outlook, TilesetGrid, eased_reach};
+pub use motion::Motion;
+pub use path::{CameraPath, CameraPathError};
 pub use spec::{ViewSpec, ViewSpecError};

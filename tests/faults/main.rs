@@ -233,7 +233,7 @@ fn run_scene(scene: &mut Scene, interest: &Interest, loader: &Loader, started: I
 }
 
 fn drawn(scene: &Scene) -> Vec<u32> {
-    let mut columns: Vec<u32> = scene.slots().iter().flatten().map(|key| key.tile.x()).collect();
+    let mut columns: Vec<u32> = scene.slots().flatten().map(|(key, _)| key.tile.x()).collect();
     columns.sort_unstable();
     columns
 }

@@ -62,7 +62,8 @@ struct Frame {
 #[repr(C)]
 struct Piece {
     origin_in_eye: [i32; 3],
-    unused: [u32; 5],
+    voxel_edge: i32,
+    unused: [u32; 4],
 }
 
 /// The region's atlas image, texel by texel from the definition.
@@ -98,7 +99,7 @@ struct AtlasRenderer {
 
 impl AtlasRenderer {
     fn new(update: &SlotUpdate) -> Self {
-        let BuiltRegion { region, mesh, .. } = update.region.as_deref().unwrap();
+        let BuiltRegion { voxels, mesh, .. } = update.region.as_deref().unwrap();
         let device = &gpu().device;
         let buffer = |size, usage| {
             let usage = usage | wgpu::BufferUsages::COPY_DST;
@@ -122,7 +123,7 @@ impl AtlasRenderer {
         });
         let layout =
             wgpu::TexelCopyBufferLayout { offset: 0, bytes_per_row: Some(ATLAS_PIXELS * 4), rows_per_image: None };
-        gpu().queue.write_texture(atlas.as_image_copy(), &atlas_rgba(region), layout, size);
+        gpu().queue.write_texture(atlas.as_image_copy(), &atlas_rgba(voxels.as_ref().unwrap()), layout, size);
         let atlas = atlas.create_view(&wgpu::TextureViewDescriptor::default());
 
         let pipeline = pipeline();
@@ -159,7 +160,11 @@ impl AtlasRenderer {
         };
         let origin_in_eye = [0, 1, 2].map(|axis| (self.offset[axis] - eye_voxel[axis]) as i32);
         gpu().queue.write_buffer(&self.frame, 0, bytemuck::bytes_of(&frame));
-        gpu().queue.write_buffer(&self.piece, 0, bytemuck::bytes_of(&Piece { origin_in_eye, unused: [0; 5] }));
+        gpu().queue.write_buffer(
+            &self.piece,
+            0,
+            bytemuck::bytes_of(&Piece { origin_in_eye, voxel_edge: 1, unused: [0; 4] }),
+        );
 
         let target = Offscreen::new(gpu(), view.width_px, view.height_px).unwrap();
         let depth = gpu().device.create_texture(&wgpu::TextureDescriptor {

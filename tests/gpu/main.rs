@@ -12,4 +12,8 @@ mod picture;
 mod pixels;
 mod ray_oracle;
 mod scene;
+#[expect(dead_code, reason = "the pyramid's tests use the others")]
+#[path = "../common/shells.rs"]
+mod shells;
 mod slots;
+mod steps;

@@ -5,10 +5,14 @@ use std::f64::consts::FRAC_PI_2;
 use glam::DVec3;
 use voxatlas::gpu::{FrameStyle, Offscreen, Picture, Renderer};
 use voxatlas::mesh::Face;
+use voxatlas::stream::SlotUpdate;
 use voxatlas::view::{Pose, View};
+use voxatlas::voxel::{Occupancy, Region};
 
 use crate::picture::{assert_alike, assert_same};
-use crate::scene::{FLAT, MAGENTA, Paint, city, clear, fill, gpu, renderer, rubble, take, view, views};
+use crate::scene::{
+    FLAT, MAGENTA, Paint, city, clear, coarse_views, fill, fill_octants, gpu, renderer, rubble, take, view, views,
+};
 
 /// dot(normalize(-0.33, 0.77, 0.55), n) * 0.5 + 0.5
 pub(crate) fn light(face: Face) -> f64 {
@@ -102,6 +106,45 @@ fn far_from_the_origin_is_the_same_picture() {
                 let near = View { pose: Pose { eye_in_world, ..near.pose }, ..*near };
                 assert_same("far_from_origin", &take(&mut there, &far, style), &take(&mut here, &near, style));
             }
+        }
+    }
+}
+
+/// The fine regions that look the same as a coarse one: each of its voxels becomes eight.
+fn doubled(coarse: &Region, offset: [i64; 3]) -> Vec<SlotUpdate> {
+    let double = |octant: u32| {
+        let min = [octant & 1, octant >> 1 & 1, octant >> 2];
+        let coarse_voxel = |x: u32, y: u32, z: u32| [min[0] * 128 + x / 2, min[1] * 128 + y / 2, min[2] * 128 + z / 2];
+        let mut occupancy = Occupancy::empty();
+        for (z, y) in (0..256).flat_map(|z| (0..256).map(move |y| (z, y))) {
+            for x in 0..256 {
+                let [cx, cy, cz] = coarse_voxel(x, y, z);
+                if coarse.occupancy.get(cx, cy, cz) {
+                    occupancy.set(x, y, z, true);
+                }
+            }
+        }
+        let region = Region::paint(occupancy, coarse.colours.depth().clone(), |x, y, z| {
+            let [x, y, z] = coarse_voxel(x, y, z);
+            coarse.colours.entry(x, y, z)
+        });
+        let corner = [0, 1, 2].map(|axis| offset[axis] + i64::from(min[axis]) * 256);
+        fill(octant as usize, region, corner)
+    };
+    (0..8).map(double).collect()
+}
+
+#[test]
+fn a_coarse_region_is_the_picture_of_its_voxels_drawn_finely() {
+    let region = city(21).indexed();
+    let offset = [10_000_000, -32, 10_000_000];
+    let mut fine = renderer(&doubled(&region, offset));
+    let mut coarse = renderer(&[fill_octants(0, 16, region, offset, SlotUpdate::ALL_OCTANTS)]);
+    for style in [FLAT, FrameStyle::Lit] {
+        for (idx, view) in coarse_views(offset, 2.0, 240, 180).iter().enumerate() {
+            let [coarse, fine] = [&mut coarse, &mut fine].map(|it| take(it, view, style));
+            // Their quads end at other voxels here and there, and so do the T-junctions between them.
+            assert_alike(&format!("coarse.{idx}"), &coarse, &fine, &[(0, 8)]);
         }
     }
 }

@@ -11,12 +11,12 @@ use voxatlas::voxel::{Colour, Region};
 
 use crate::picture::leave;
 use crate::pixels::light;
-use crate::scene::{FLAT, MAGENTA, city, fill, renderer, rubble, take, views};
+use crate::scene::{FLAT, MAGENTA, city, coarse_views, fill, fill_octants, renderer, rubble, take, voxels_in};
 
 /// A voxel and the face that a ray meets.
 type Hit = ([u32; 3], Face);
 
-/// What a ray from `eye` meets first, both relative to the region's lowest corner.
+/// What a ray from `eye` meets first, both relative to the region's lowest corner, in its own voxels.
 fn cast(region: &Region, eye: DVec3, direction: DVec3) -> Option<Hit> {
     let [mut enter, mut leave] = [0.0_f64, f64::INFINITY];
     let mut enter_axis = 0;
@@ -75,13 +75,13 @@ struct Lens {
 }
 
 impl Lens {
-    fn new(view: &View, offset: [i64; 3]) -> Self {
+    fn new(view: &View, offset: [i64; 3], voxel_edge: f64) -> Self {
         let forward = view.pose.forward();
         let right = forward.cross(DVec3::Y).normalize();
         let half_px = [f64::from(view.width_px) / 2.0, f64::from(view.height_px) / 2.0];
         let pixel = (view.fov_y_rad / 2.0).tan() / half_px[1];
         Self {
-            eye: view.pose.eye_in_world - DVec3::from_array(offset.map(|it| it as f64)),
+            eye: (view.pose.eye_in_world - DVec3::from_array(offset.map(|it| it as f64))) / voxel_edge,
             forward,
             right: right * pixel,
             up: right.cross(forward) * pixel,
@@ -96,10 +96,13 @@ impl Lens {
 }
 
 fn check(name: &str, update: &SlotUpdate) {
-    let region = &update.region.as_deref().unwrap().region;
+    let built = update.region.as_deref().unwrap();
+    let Region { occupancy: _, colours } = built.voxels.clone().unwrap();
+    let region = &Region { occupancy: voxels_in(built.voxels.as_ref().unwrap(), update.octants), colours };
+    let voxel_edge = built.key.edge_voxels() as f64 / 256.0;
     let mut renderer = renderer(std::slice::from_ref(update));
-    for (idx, view) in views(update.offset, 480, 270).iter().enumerate() {
-        let lens = Lens::new(view, update.offset);
+    for (idx, view) in coarse_views(update.offset, voxel_edge, 480, 270).iter().enumerate() {
+        let lens = Lens::new(view, update.offset, voxel_edge);
         let [x, y, z] = lens.eye.floor().to_array().map(|it| it as i64);
         let in_region = [x, y, z].iter().all(|it| (0..256).contains(it));
         if in_region && region.occupancy.get(x as u32, y as u32, z as u32) {
@@ -145,4 +148,13 @@ fn rays_see_the_city_that_is_drawn() {
 #[test]
 fn rays_see_the_rubble_that_is_drawn() {
     check("rubble", &fill(0, rubble(9, 150).direct(), [-700, 3, 5]));
+}
+
+#[test]
+fn rays_see_the_coarse_octants_that_are_drawn() {
+    for (zoom, octants) in [(16, 0b1101_1010), (12, 0b0010_0101), (12, 0xFF)] {
+        let offset = [8192 * 1_200, -32, 8192 * 1_300];
+        check(&format!("city.{zoom}"), &fill_octants(0, zoom, city(8).indexed(), offset, octants));
+    }
+    check("rubble.14", &fill_octants(0, 14, rubble(13, 150).direct(), [-70_016, 96, 32], 0b0110_1011));
 }

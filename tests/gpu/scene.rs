@@ -6,7 +6,7 @@ use glam::DVec3;
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::gpu::{FrameStyle, Gpu, Offscreen, Picture, Renderer};
 use voxatlas::limits::{BRICK_VOXELS, REGION_BRICKS};
-use voxatlas::mesh::{BorderPolicy, Scratch, mesh_region};
+use voxatlas::mesh::{BorderPolicy, Scratch, mesh_octants, mesh_region};
 use voxatlas::stream::{BuiltRegion, SlotUpdate};
 use voxatlas::view::{Pose, View};
 use voxatlas::voxel::{Colour, ColourDepth, Colours, Occupancy, Region, texel_in_brick};
@@ -59,12 +59,36 @@ pub(crate) fn view(eye: [f64; 3], yaw_deg: f64, pitch_deg: f64, width_px: u32, h
 pub(crate) fn fill(at: usize, region: Region, offset: [i64; 3]) -> SlotUpdate {
     let mesh = mesh_region(&region, BorderPolicy::Closed, &mut Scratch::new());
     let key = RegionKey::new(TileCoord::new(17, 116_415, 51_623).unwrap(), 0);
-    SlotUpdate { at, region: Some(Arc::new(BuiltRegion { key, region, mesh })), offset }
+    SlotUpdate {
+        at,
+        region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh })),
+        offset,
+        octants: SlotUpdate::ALL_OCTANTS,
+    }
+}
+
+/// An update that fills a slot with some octants of a region of a coarser zoom.
+pub(crate) fn fill_octants(at: usize, zoom: u8, region: Region, offset: [i64; 3], octants: u8) -> SlotUpdate {
+    let mesh = mesh_octants(&region, BorderPolicy::Closed, &mut Scratch::new());
+    let key = RegionKey::new(TileCoord::new(zoom, 116_415 >> (17 - zoom), 51_623 >> (17 - zoom)).unwrap(), 0);
+    SlotUpdate { at, region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh })), offset, octants }
+}
+
+/// The voxels that lie in some of a region's octants.
+pub(crate) fn voxels_in(region: &Region, octants: u8) -> Occupancy {
+    let mut occupancy = region.occupancy.clone();
+    for (row_idx, row) in occupancy.rows_mut().iter_mut().enumerate() {
+        let western = 2 * (row_idx % 256 / 128) + 4 * (row_idx / 256 / 128);
+        for (word_idx, word) in row.iter_mut().enumerate() {
+            *word = if octants >> (western + word_idx / 2) & 1 == 1 { *word } else { 0 };
+        }
+    }
+    occupancy
 }
 
 /// An update that empties a slot.
 pub(crate) fn clear(at: usize) -> SlotUpdate {
-    SlotUpdate { at, region: None, offset: [0; 3] }
+    SlotUpdate { at, region: None, offset: [0; 3], octants: SlotUpdate::ALL_OCTANTS }
 }
 
 /// A stream of small numbers that is the same everywhere (splitmix64).
@@ -231,6 +255,11 @@ pub(crate) fn rubble(seed: u64, n_boxes: u32) -> Paint {
 
 /// Views round and inside one region at `offset`, near and far, level, steep and grazing.
 pub(crate) fn views(offset: [i64; 3], width_px: u32, height_px: u32) -> Vec<View> {
+    coarse_views(offset, 1.0, width_px, height_px)
+}
+
+/// As [`views`], of a region whose voxels have this edge, in world voxels.
+pub(crate) fn coarse_views(offset: [i64; 3], voxel_edge: f64, width_px: u32, height_px: u32) -> Vec<View> {
     [
         ([128.3, 230.0, 330.7], 0.0, -35.0),
         ([-60.2, 90.5, 300.1], -40.0, -15.0),
@@ -243,8 +272,8 @@ pub(crate) fn views(offset: [i64; 3], width_px: u32, height_px: u32) -> Vec<View
         ([1100.0, 300.0, 1300.0], 40.0, -11.0),
     ]
     .map(|(eye, yaw, pitch): ([f64; 3], f64, f64)| {
-        let eye = [0, 1, 2].map(|axis| eye[axis] + offset[axis] as f64);
-        view(eye, yaw, pitch, width_px, height_px)
+        let eye = [0, 1, 2].map(|axis| eye[axis] * voxel_edge + offset[axis] as f64);
+        View { draw_distance_voxels: 640.0 * voxel_edge, ..view(eye, yaw, pitch, width_px, height_px) }
     })
     .to_vec()
 }

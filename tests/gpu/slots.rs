@@ -1,10 +1,10 @@
 //! Slots: what they hold, what they cost, and that they change whole.
 
 use voxatlas::gpu::{Budget, FrameStyle, GpuError, Offscreen, Renderer};
-use voxatlas::stream::SlotUpdate;
+use voxatlas::stream::{OctantUpdate, SlotUpdate};
 
 use crate::picture::assert_same;
-use crate::scene::{Dice, FLAT, city, clear, fill, gpu, renderer, rubble, take, view};
+use crate::scene::{Dice, FLAT, city, clear, fill, fill_octants, gpu, renderer, rubble, take, view};
 
 fn overview() -> voxatlas::view::View {
     view([256.0, 330.0, 480.0], 0.0, -45.0, 200, 160)
@@ -42,7 +42,7 @@ fn memory_is_counted_to_the_byte() {
     assert_eq!(renderer.memory().regions_bytes, bytes(&updates[0]) + bytes(&updates[1]));
     let pages_bytes = renderer.memory().pages_bytes;
     assert!(pages_bytes >= renderer.memory().regions_bytes);
-    assert!(pages_bytes <= (16 << 20) + (64 << 10), "two small regions share a page of quads and one of colours");
+    assert!(pages_bytes <= (16 << 20) + (128 << 10), "two small regions share a page of quads and one of colours");
     renderer.apply(&clear(0)).unwrap();
     assert_eq!(renderer.memory().regions_bytes, bytes(&updates[1]));
     // Sixteen more changes take no more room.
@@ -76,6 +76,30 @@ fn a_slot_is_one_draw_and_one_out_of_sight_none() {
     assert_eq!(stats(short, FrameStyle::Lit).n_draws, 2);
     short.draw_distance_voxels = 300.0;
     assert_eq!(stats(short, FrameStyle::Lit).n_draws, 1, "the farther region lies in the fog");
+}
+
+#[test]
+fn only_the_octants_that_are_wanted_and_in_sight_are_drawn() {
+    let update = fill_octants(3, 16, rubble(4, 300).indexed(), [0; 3], SlotUpdate::ALL_OCTANTS);
+    let mesh = &update.region.as_deref().unwrap().mesh;
+    let n_quads = |octants: u8| mesh.quads_of(octants).map(|run| run.len() as u64).sum::<u64>();
+    let mut renderer = renderer(std::slice::from_ref(&update));
+    let offscreen = Offscreen::new(gpu(), 200, 160).unwrap();
+    let mut stats = |octants, view| {
+        renderer.set_octants(&OctantUpdate { at: 3, octants });
+        let stats = offscreen.take(&mut renderer, &view, FLAT).unwrap().1;
+        (stats.n_slots, stats.n_draws, stats.n_quads)
+    };
+    let from_outside = view([256.0, 900.0, 1100.0], 0.0, -38.0, 200, 160);
+    assert_eq!(stats(0xFF, from_outside), (1, 1, mesh.quads.len() as u64));
+    assert_eq!(stats(0b0101_0101, from_outside), (1, 4, n_quads(0b0101_0101)));
+    assert_eq!(stats(0b0111_1110, from_outside), (1, 1, n_quads(0b0111_1110)));
+    assert_eq!(stats(0, from_outside), (0, 0, 0));
+    // From the middle, looking north: the four southern octants lie behind.
+    let from_middle = view([256.0, 256.0, 254.0], 0.0, 0.0, 200, 160);
+    assert_eq!(stats(0xFF, from_middle), (1, 1, n_quads(0b0000_1111)));
+    assert_eq!(stats(0b1010_1010, from_middle), (1, 2, n_quads(0b0000_1010)));
+    assert_eq!(stats(0xF0, from_middle), (0, 0, 0));
 }
 
 #[test]

@@ -3,4 +3,6 @@
 
 mod promises;
 mod properties;
+#[path = "../common/screen.rs"]
+mod screen;
 mod simulation;

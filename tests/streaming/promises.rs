@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use voxatlas::geo::{RegionKey, TileCoord};
-use voxatlas::limits::{BACKOFF_MIN_MILLIS, ERROR_REST_MILLIS, PREPURGE, RETRIES_MAX};
+use voxatlas::limits::{BACKOFF_MIN_MILLIS, EMPTY_REST_MILLIS, ERROR_REST_MILLIS, PREPURGE, RETRIES_MAX};
 use voxatlas::stream::{
-    CellCache, CellState, Command, Cost as _, Event, Level, LoadError, Outcome, RegionState, SceneConfig, StoreLimits,
+    CellCache, CellState, Command, Cost as _, Event, Level, LoadError, Notice, Outcome, RegionState, SceneConfig,
+    StoreLimits,
 };
 use voxatlas::view::Interest;
 
@@ -121,14 +122,14 @@ fn turning_about_never_shows_a_region_at_another_s_place() {
 fn who_stays_in_view_keeps_the_slot_and_is_not_uploaded_again() {
     let mut sim = simulation();
     sim.run_until_complete(&row(0, 0));
-    let before = sim.scene.slots().to_vec();
+    let before: Vec<_> = sim.scene.slots().collect();
     let mut n_uploads = 0;
     for _ in 0..60 {
         n_uploads += sim.frame(&row(1, 0)).updates.iter().filter(|update| update.region.is_some()).count();
         sim.pass(FRAME);
     }
     assert_eq!(n_uploads, 1, "only the one that came into view");
-    let changed = before.iter().zip(sim.scene.slots()).filter(|(before, after)| before != after).count();
+    let changed = before.iter().zip(sim.scene.slots()).filter(|(before, after)| *before != after).count();
     assert_eq!(changed, 1);
 }
 
@@ -275,7 +276,7 @@ fn three_failures_are_an_error_that_a_retry_heals() {
     sim.script(key(1, 0), [Reply::Forbidden]);
     let interest = visible([key(0, 0), key(1, 0), key(2, 0)]);
     sim.run_until_complete(&interest);
-    sim.run(&interest, Duration::from_mins(1));
+    sim.run(&interest, Duration::from_secs(50));
     assert_eq!((sim.n_fetches_of(key(0, 0)), sim.n_fetches_of(key(1, 0))), (RETRIES_MAX as usize, 1));
     let failed: Vec<RegionKey> = sim.scene.failures().map(|(key, _)| key).collect();
     assert_eq!((failed, sim.scene.progress().n_failed), (vec![key(0, 0), key(1, 0)], 2));
@@ -286,6 +287,99 @@ fn three_failures_are_an_error_that_a_retry_heals() {
     sim.run_until_complete(&interest);
     assert!(sim.is_drawn(key(0, 0)));
     assert_eq!(sim.scene.failures().count(), 1);
+}
+
+#[test]
+fn an_error_heals_by_itself_after_a_minute() {
+    let mut sim = simulation();
+    sim.script(key(0, 0), [Reply::Forbidden]);
+    let interest = visible([key(0, 0)]);
+    sim.run_until_complete(&interest);
+    let wake = sim.scene.next_wake(sim.now);
+    assert_eq!(wake, Some(sim.latency + millis(ERROR_REST_MILLIS)), "a loop that sleeps wakes for it");
+    sim.run(&interest, millis(ERROR_REST_MILLIS + 500));
+    assert!(sim.is_drawn(key(0, 0)));
+    assert_eq!(sim.fetches.len(), 2);
+}
+
+#[test]
+fn emptiness_is_believed_for_ten_minutes() {
+    let mut sim = simulation();
+    sim.script(key(0, 0), [Reply::Nothing]);
+    let interest = visible([key(0, 0)]);
+    sim.run_until_complete(&interest);
+    assert!(!sim.scene.may_hold(&key(0, 0)) && sim.scene.may_hold(&key(1, 0)));
+    sim.now += millis(EMPTY_REST_MILLIS);
+    sim.run_until_complete(&interest);
+    assert!(sim.is_drawn(key(0, 0)), "it has been uploaded meanwhile");
+}
+
+#[test]
+fn a_host_that_asks_for_patience_is_left_alone_whatever_is_wanted() {
+    let mut sim = Simulation::new(SceneConfig { tasks_per_host: 3, ..SceneConfig::default() });
+    // Even columns come from one host, odd ones from another.
+    sim.with_hosts(|key| key.tile.x() as usize % 2);
+    sim.script(key(1, 0), [Reply::Busy(Duration::from_secs(20))]);
+    let interest = row(0, 0);
+    sim.run(&interest, Duration::from_secs(10));
+    let from_the_other = sim.fetches.iter().filter(|(_, key)| key.tile.x() % 2 == 0).count();
+    assert!(from_the_other < 6, "two were on their way when it said so: {from_the_other}");
+    assert_eq!(sim.n_drawn(), 8 + from_the_other - 1);
+    let wake = sim.scene.next_wake(sim.now).expect("it opens again");
+    assert!(wake > sim.now && wake <= sim.fetches[1].0 + sim.latency + Duration::from_secs(20));
+    sim.run_until_complete(&interest);
+    assert_eq!(sim.n_drawn(), 16);
+}
+
+#[test]
+fn hosts_have_a_limit_each() {
+    let mut sim = Simulation::new(SceneConfig { tasks_per_host: 1, ..SceneConfig::default() });
+    sim.with_hosts(|key| key.tile.x() as usize % 3);
+    sim.frame(&row(0, 0));
+    let fetched: Vec<RegionKey> = sim.fetches.iter().map(|&(_, key)| key).collect();
+    assert_eq!(fetched, [key(0, 0), key(1, 0), key(2, 0)], "four might run, and there are three hosts");
+    sim.run_until_complete(&row(0, 0));
+}
+
+#[test]
+fn a_retry_queues_behind_the_untried() {
+    let mut sim = simulation();
+    for x in 0..4 {
+        sim.script(key(x, 0), [Reply::Reset]);
+    }
+    let interest = row(0, 0);
+    sim.run_until_complete(&interest);
+    let fetched: Vec<RegionKey> = sim.fetches.iter().map(|&(_, key)| key).collect();
+    let first_retry = (4..fetched.len()).find(|&n| fetched[n].tile.x() < key(4, 0).tile.x()).unwrap();
+    assert_eq!(first_retry, 16, "all others in view had their first try: {fetched:?}");
+}
+
+#[test]
+fn three_panics_in_a_row_are_told_once() {
+    let mut sim = simulation();
+    sim.script_builds(key(0, 0), vec![Making::Panic; 3]);
+    let interest = visible([key(0, 0)]);
+    let mut notices = Vec::new();
+    for _ in 0..400 {
+        notices.extend(sim.frame(&interest).notices);
+        sim.pass(FRAME);
+    }
+    assert_eq!(notices, [Notice::Panics { n: 3 }]);
+}
+
+#[test]
+fn a_region_without_room_on_the_gpu_is_an_error_that_can_be_retried() {
+    let mut sim = simulation();
+    let interest = visible([key(0, 0), key(1, 0)]);
+    sim.run_until_complete(&interest);
+    sim.scene.refuse_upload(key(0, 0), "it takes 9 bytes, 5 are free".to_owned());
+    sim.frame(&interest);
+    assert_eq!((sim.is_drawn(key(0, 0)), sim.is_drawn(key(1, 0))), (false, true));
+    let (_, error) = sim.scene.failures().next().expect("it is named");
+    assert_eq!(error.to_string(), "17/116415/51623 is not drawn: it takes 9 bytes, 5 are free");
+    assert_eq!(sim.scene.retry_failed(), 1);
+    sim.run_until_complete(&interest);
+    assert!(sim.is_drawn(key(0, 0)));
 }
 
 #[test]
@@ -459,7 +553,7 @@ fn a_headless_loop_sleeps_until_something_happens() {
 #[test]
 fn progress_counts_every_visible_region_once() {
     let mut sim = simulation();
-    sim.script(key(0, 0), [Reply::Busy(Duration::from_secs(5))]);
+    sim.script(key(0, 0), [Reply::Reset]);
     sim.script(key(1, 0), [Reply::Nothing]);
     sim.script(key(2, 0), [Reply::Forbidden]);
     let interest = row(0, 0);
@@ -480,11 +574,10 @@ fn progress_counts_every_visible_region_once() {
 }
 
 #[test]
-fn debug_cells_tell_the_reference_system_s_story() {
+fn debug_events_tell_the_reference_system_s_story() {
     let mut sim = simulation();
     sim.run(&row(0, 0), millis(500));
-    assert!(sim.scene.debug_cells().is_empty(), "nothing is recorded unless it is switched on");
-    sim.scene.set_debug(true);
+    sim.listen(true);
     sim.script(key(3, 1), [Reply::Forbidden]);
     let interest = Interest {
         visible: vec![key(0, 1), key(3, 1)],
@@ -494,39 +587,53 @@ fn debug_cells_tell_the_reference_system_s_story() {
     };
     sim.frame(&interest);
     let cell = |sim: &Simulation, x, y| {
-        sim.scene.debug_cells().into_iter().find(|cell| cell.key == key(x, y)).map(|cell| (cell.state, cell.cache))
+        sim.cells().into_iter().find(|cell| cell.region == key(x, y)).map(|cell| (cell.state, cell.cache))
     };
     assert_eq!(cell(&sim, 0, 1), Some((CellState::Visible, CellCache::Fetching)));
+    assert_eq!(cell(&sim, 0, 0), None, "what happened before nobody heard");
     sim.pass(millis(100));
     sim.frame(&interest);
     assert_eq!(cell(&sim, 1, 1), Some((CellState::Prebuild, CellCache::Building)));
     assert_eq!(cell(&sim, 2, 1), Some((CellState::Prefetch, CellCache::Empty)));
     assert_eq!(cell(&sim, 3, 1), Some((CellState::Error, CellCache::Empty)));
     sim.pass(millis(40));
-    let near = sim.scene.debug_cells()[0];
-    assert_eq!((near.key, near.state, near.cache), (key(0, 1), CellState::Visible, CellCache::Cached));
-    assert_eq!((near.prefetch, near.prebuild), (Some(millis(100)), Some(millis(40))));
+    let near = sim.cells()[0];
+    assert_eq!((near.region, near.state, near.cache), (key(0, 1), CellState::Visible, CellCache::Cached));
+    assert_eq!((near.prefetch_ms, near.prebuild_ms), (Some(100.0), Some(40.0)));
 
+    let mut was_purged = false;
     for x in 2..60 {
         sim.run_until_complete(&row(x, 2));
-        sim.run(&row(x, 2), millis(600));
+        for _ in 0..40 {
+            sim.run(&row(x, 2), FRAME);
+            was_purged |= cell(&sim, 0, 1) == Some((CellState::Idle, CellCache::Purged));
+        }
     }
-    assert_eq!(cell(&sim, 0, 1), Some((CellState::Idle, CellCache::Purged)));
-    assert!(sim.scene.debug_cells().len() <= voxatlas::limits::DEBUG_CELLS_MAX);
-    sim.scene.set_debug(false);
-    assert!(sim.scene.debug_cells().is_empty());
+    assert!(was_purged && cell(&sim, 0, 1).is_none(), "a purged region is named once more, then dropped");
+    assert!(sim.cells().len() <= PREPURGE + 24 + 1, "{} cells", sim.cells().len());
 }
 
 #[test]
-fn the_debug_record_is_bounded() {
+fn debug_events_come_when_something_happens_and_are_json() {
     let mut sim = simulation();
-    sim.scene.set_debug(true);
-    for x in 0..1_500 {
-        sim.frame(&visible([key(x, 0)]));
-    }
-    let cells = sim.scene.debug_cells();
-    assert_eq!(cells.len(), voxatlas::limits::DEBUG_CELLS_MAX);
-    assert!(cells.iter().any(|cell| cell.key == key(1_499, 0)), "the latest are kept");
+    sim.listen(true);
+    let interest = row(0, 0);
+    sim.run_until_complete(&interest);
+    sim.run(&interest, millis(600));
+    let last = sim.heard.lock().unwrap().take().expect("it was told");
+    sim.run(&interest, millis(600));
+    assert_eq!(*sim.heard.lock().unwrap(), None, "nothing happens, nothing is said");
+    let json = serde_json::to_value(&last).unwrap();
+    assert_eq!(json["anchor"], "17/116415/51623");
+    assert_eq!(json["cells"][0]["region"], "17/116415/51623");
+    assert_eq!((&json["cells"][0]["state"], &json["cells"][0]["cache"]), (&"visible".into(), &"cached".into()));
+    assert_eq!(json["cells"][0]["prefetch_ms"], 100.0);
+    sim.frame(&row(1, 0));
+    assert!(sim.heard.lock().unwrap().as_ref().is_some_and(|event| event.anchor == Some(key(1, 0))), "it moves");
+    sim.listen(false);
+    sim.heard.lock().unwrap().take();
+    sim.frame(&row(30, 0));
+    assert_eq!(*sim.heard.lock().unwrap(), None);
 }
 
 // Bad interests and answers.

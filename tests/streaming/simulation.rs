@@ -3,17 +3,20 @@
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use voxatlas::atlas::EncodedAtlas;
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::mesh::{Face, FaceColours, Quad, RegionMesh};
 use voxatlas::stream::{
-    BuiltRegion, Command, Event, Frame, Level, LoadError, Outcome, RegionState, Scene, SceneConfig, Ticket,
+    BuiltRegion, Command, DebugCell, DebugEvent, Event, Frame, Level, ListenerId, LoadError, Outcome, RegionState,
+    Scene, SceneConfig, Ticket,
 };
 use voxatlas::view::Interest;
 use voxatlas::voxel::{ColourDepth, Colours, Occupancy, Region};
+
+use crate::screen::Screen;
 
 /// Time between two frames.
 pub(crate) const FRAME: Duration = Duration::from_millis(16);
@@ -81,32 +84,58 @@ pub(crate) struct Simulation {
     pub(crate) makings: BTreeMap<RegionKey, VecDeque<Making>>,
     pub(crate) latency: Duration,
     pub(crate) build_time: Duration,
+    /// What listeners were told last.
+    pub(crate) heard: Arc<Mutex<Option<DebugEvent>>>,
+    listener: Option<ListenerId>,
     /// Every fetch and build that was started.
     pub(crate) fetches: Vec<(Duration, RegionKey)>,
     pub(crate) builds: Vec<(Duration, RegionKey)>,
     /// Tasks that were aborted while they ran.
     pub(crate) aborts: Vec<RegionKey>,
     running: BTreeMap<Ticket, Running>,
-    /// What the renderer shows: the region and its offset, by slot.
-    screen: Vec<Option<(Arc<BuiltRegion>, [i64; 3])>>,
+    screen: Screen,
 }
 
 impl Simulation {
     pub(crate) fn new(mut config: SceneConfig) -> Self {
         config.base = BASE;
         Self {
-            screen: vec![None; config.slots],
+            screen: Screen::new(config.slots),
             scene: Scene::new(config),
             now: Duration::ZERO,
             replies: BTreeMap::new(),
             makings: BTreeMap::new(),
             latency: millis(100),
             build_time: millis(40),
+            heard: Arc::default(),
+            listener: None,
             fetches: Vec::new(),
             builds: Vec::new(),
             aborts: Vec::new(),
             running: BTreeMap::new(),
         }
+    }
+
+    /// Tells the scene which host a region comes from. To be called first of all.
+    pub(crate) fn with_hosts(&mut self, host_of: impl Fn(RegionKey) -> usize + Send + Sync + 'static) {
+        self.scene = Scene::new(self.scene.config().clone()).with_hosts(host_of);
+    }
+
+    /// Has somebody listen to the scene's debug events, or nobody.
+    pub(crate) fn listen(&mut self, on: bool) {
+        if let Some(listener) = self.listener.take() {
+            assert!(self.scene.unlisten(listener));
+        }
+        if on {
+            let heard = Arc::clone(&self.heard);
+            let hear = move |event: &DebugEvent| *heard.lock().expect("nobody panics here") = Some(event.clone());
+            self.listener = Some(self.scene.listen(hear));
+        }
+    }
+
+    /// The cells that the listener was told of last.
+    pub(crate) fn cells(&self) -> Vec<DebugCell> {
+        self.heard.lock().expect("nobody panics here").as_ref().map_or_else(Vec::new, |event| event.cells.clone())
     }
 
     pub(crate) fn script(&mut self, key: RegionKey, replies: impl IntoIterator<Item = Reply>) {
@@ -123,7 +152,7 @@ impl Simulation {
         for command in &frame.commands {
             self.execute(command);
         }
-        self.draw(&frame);
+        self.screen.follow(&frame, self.scene.config().upload_bytes_per_frame);
         self.check(interest);
         frame
     }
@@ -211,20 +240,6 @@ impl Simulation {
         assert!(before.is_none(), "tickets are unique");
     }
 
-    fn draw(&mut self, frame: &Frame) {
-        let mut upload_bytes = 0;
-        let mut n_uploads = 0;
-        for update in &frame.updates {
-            if let Some(built) = &update.region {
-                upload_bytes += built.mesh.gpu_bytes();
-                n_uploads += 1;
-            }
-            self.screen[update.at] = update.region.clone().map(|built| (built, update.offset));
-        }
-        let budget_bytes = self.scene.config().upload_bytes_per_frame;
-        assert!(n_uploads <= 1 || upload_bytes <= budget_bytes, "{upload_bytes} bytes uploaded in one frame");
-    }
-
     /// What has to hold after every frame, whatever happened.
     fn check(&self, interest: &Interest) {
         self.scene.check_invariants();
@@ -235,22 +250,32 @@ impl Simulation {
         assert!(n_builds <= config.builds, "{n_builds} builds run");
         assert!(self.scene.progress().store_bytes <= config.store.bytes, "the store is within its budget");
 
-        let shown: Vec<Option<RegionKey>> = self.screen.iter().map(|slot| slot.as_ref().map(|(b, _)| b.key)).collect();
-        assert_eq!(shown, self.scene.slots(), "the screen shows what the scene says");
-        for (built, offset) in self.screen.iter().flatten() {
-            let tile = built.key.tile;
-            let y = i64::from(BASE) + 256 * i64::from(built.key.layer);
-            assert_eq!(*offset, [i64::from(tile.x()) * 256, y, i64::from(tile.y()) * 256], "{}", built.key);
-            assert!(interest.visible.contains(&built.key), "{} is drawn out of view", built.key);
+        self.screen.check(&self.scene);
+        for (key, _) in self.screen.drawn() {
+            let has_ancestor_in_view =
+                std::iter::successors(key.parent(), |it| it.parent()).any(|it| interest.visible.contains(&it));
+            assert!(interest.visible.contains(&key) || has_ancestor_in_view, "{key} is drawn out of view");
         }
     }
 
     pub(crate) fn is_drawn(&self, key: RegionKey) -> bool {
-        self.screen.iter().flatten().any(|(built, _)| built.key == key)
+        self.screen.drawn().any(|(drawn, octants)| drawn == key && octants != 0)
+    }
+
+    /// Whether something is drawn at a region's place: itself, a region below it, or one above it.
+    pub(crate) fn is_covered(&self, key: RegionKey) -> bool {
+        let is_above = |above: RegionKey, octants: u8| {
+            let chain = std::iter::successors(Some(key), |it| it.parent());
+            chain
+                .zip(std::iter::successors(key.parent(), |it| it.parent()))
+                .any(|(child, parent)| parent == above && octants >> child.octant() & 1 == 1)
+        };
+        let is_below = |below: RegionKey| std::iter::successors(Some(below), |it| it.parent()).any(|it| it == key);
+        self.screen.drawn().any(|(drawn, octants)| octants != 0 && (is_below(drawn) || is_above(drawn, octants)))
     }
 
     pub(crate) fn n_drawn(&self) -> usize {
-        self.screen.iter().flatten().count()
+        self.screen.drawn().filter(|&(_, octants)| octants != 0).count()
     }
 
     pub(crate) fn n_fetches_of(&self, key: RegionKey) -> usize {
@@ -304,8 +329,8 @@ pub(crate) fn built(key: RegionKey) -> Arc<BuiltRegion> {
         let quads = vec![Quad::new([0; 3], Face::PosY, 1, 1); n_quads];
         Arc::new(BuiltRegion {
             key,
-            region: Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) },
-            mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() } },
+            voxels: Some(Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) }),
+            mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends: None },
         })
     };
     BUILT.with_borrow_mut(|built| Arc::clone(built.entry(key).or_insert_with(new)))

@@ -4,7 +4,7 @@
 //! every machine.
 //!
 //! ```text
-//! plan (what each square metre is for) -> ground -> green, houses, landmark -> canvas -> regions -> files
+//! plan (what each square metre is for) -> ground -> green, houses, landmark -> canvas -> regions -> files -> pyramid
 //! ```
 
 mod canvas;
@@ -17,17 +17,20 @@ mod palette;
 mod plan;
 
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
 
 use clap::Args;
 use rayon::prelude::*;
 use voxatlas::atlas::{self, AtlasMetadata};
 use voxatlas::geo::{RegionKey, TileCoord};
-use voxatlas::limits::{REGION_VOXELS, ZOOM_FULL};
+use voxatlas::limits::{REGION_VOXELS, ZOOM_COARSEST, ZOOM_FULL};
 use voxatlas::voxel::Region;
 
-use crate::encode;
+use crate::document::document;
 use crate::outcome::{Outcome, print};
 use crate::output::OutputDir;
+use crate::pyramid;
+use crate::tileset_files::file_name;
 use crate::voxelise::BASE;
 use canvas::Canvas;
 
@@ -42,7 +45,8 @@ const NAME: &str = "Demo city";
 const CREDIT: &str = "voxatlas demo city";
 const DATUM: &str = "street level";
 
-/// Writes the demo city: streets, blocks, high-rises, a park, a river and a tower that goes on in layer 1.
+/// Writes the demo city with its pyramid: streets, blocks, high-rises, a park, a river and a tower that goes on in layer
+/// 1.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 done, 2 wrong usage or nothing done.")]
 pub struct DemoArgs {
@@ -67,21 +71,24 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let regions = city()?;
     let files: Vec<Vec<u8>> = regions.par_iter().map(|(key, region)| atlas::encode(region, &metadata(*key))).collect();
     for ((key, _), file) in regions.iter().zip(&files) {
-        out.write(&encode::file_name(key.tile, key.layer as u32), file)?;
+        out.write(&file_name(*key), file)?;
     }
-    let written: Vec<_> = regions.iter().map(|(key, _)| (key.tile, key.layer as u32)).collect();
-    let mut document = encode::document(&written, CREDIT);
+    let written: Vec<_> = regions.iter().map(|(key, _)| *key).collect();
+    let mut document = document(&written, CREDIT);
     document.name = Some(NAME.to_owned());
     if let Some(object) = &mut document.voxatlas {
         DATUM.clone_into(&mut object.datum);
     }
     out.write("tiles.json", document.to_json().as_bytes())?;
+    let stop = AtomicBool::new(false);
+    let pyramid =
+        pyramid::Build { out: &out, min_zoom: ZOOM_COARSEST, force: false, quiet: true, stop: &stop }.run(document)?;
 
     let bytes: usize = files.iter().map(Vec::len).sum();
     if args.json {
-        print(&format!("{}\n", serde_json::json!({ "regions": regions.len(), "bytes": bytes })))?;
+        print(&format!("{}\n", serde_json::json!({ "regions": regions.len(), "bytes": bytes, "pyramid": pyramid })))?;
     } else if !args.quiet {
-        print(&format!("{}: {} regions, {bytes} bytes\n", args.out.display(), regions.len()))?;
+        print(&format!("{}: {} regions, {bytes} bytes\n{}", args.out.display(), regions.len(), pyramid.to_text()))?;
     }
     Ok(Outcome::Done)
 }

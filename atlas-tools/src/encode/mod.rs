@@ -8,7 +8,6 @@ mod plan;
 mod rows;
 mod summary;
 mod tile;
-mod tileset;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -18,21 +17,20 @@ use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::ProgressBar;
 use rayon::prelude::*;
 use voxatlas::geo::{Bbox, TileCoord};
+use voxatlas::limits::ZOOM_COARSEST;
 
 use crate::buildings::Neighbourhood;
 use crate::input::{self, Input, LayerSelection};
 use crate::outcome::{Outcome, print};
 use crate::output::OutputDir;
+use crate::{document, jobs, progress, pyramid};
 use plan::Plan;
 use rows::{Rows, Source};
 use summary::Summary;
 use tile::{City, TileMaker, TileReport};
-
-pub(crate) use tile::file_name;
-pub(crate) use tileset::document;
 
 /// Makes a tileset from building features.
 ///
@@ -42,6 +40,7 @@ pub(crate) use tileset::document;
 /// tell sea from land. Every zoom 17 tile that is asked for gets ground, also where there are no buildings.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 done, 1 done but a tile failed, 2 wrong usage or nothing done.")]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct EncodeArgs {
     /// Folders of vector tiles; ids are shared between them, as by the parts of one data set
     #[arg(required = true, value_name = "INPUT")]
@@ -61,6 +60,9 @@ pub struct EncodeArgs {
     /// Leaves the ground out: buildings alone, and no file where there are none
     #[arg(long)]
     pub no_ground: bool,
+    /// Makes the coarser zooms too, down to 12: the same as `atlas-tools pyramid` afterwards
+    #[arg(long)]
+    pub pyramid: bool,
     /// Who is to be credited; stands in tiles.json and in every file
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub attribution: String,
@@ -89,40 +91,29 @@ pub fn run(args: &EncodeArgs) -> anyhow::Result<Outcome> {
     let inputs = input::open(&args.inputs, &selection)?;
     let plan = Plan::new(&inputs, args.bbox, &args.tiles)?;
     let out = OutputDir::create(&args.out)?;
-    let jobs = args.jobs.map_or(0, NonZeroUsize::get);
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(jobs)
-        .thread_name(|idx| format!("encode-{idx}"))
-        .build()
-        .context("the worker threads cannot be started")?;
+    let pool = jobs::pool(args.jobs, "encode")?;
     let run = Run {
         inputs: &inputs,
         maker: TileMaker { out: &out, has_ground: !args.no_ground, credit: &args.attribution },
         stop: crate::interrupt::flag().context("Ctrl-C cannot be watched")?,
-        progress: progress_bar(plan.n_tiles() as u64, args.quiet),
+        progress: progress::bar(plan.n_tiles() as u64, "tiles", args.quiet),
     };
     let mut summary = pool.install(|| run.all_rows(&plan))?;
     run.progress.finish_and_clear();
-    out.write("tiles.json", tileset::document(&summary.written, &args.attribution).to_json().as_bytes())?;
+    let tileset = document::document(&summary.written, &args.attribution);
+    out.write("tiles.json", tileset.to_json().as_bytes())?;
+    if args.pyramid && !summary.written.is_empty() {
+        let build =
+            pyramid::Build { out: &out, min_zoom: ZOOM_COARSEST, force: false, quiet: args.quiet, stop: &run.stop };
+        summary.pyramid = Some(pool.install(|| build.run(tileset))?);
+    }
     summary.seconds = begin.elapsed().as_secs_f64();
     if args.json {
         print(&summary.to_json())?;
     } else if !args.quiet {
         print(&summary.to_text(&args.out))?;
     }
-    Ok(Outcome::with_findings(!summary.failures.is_empty()))
-}
-
-/// Hidden by indicatif itself where the standard error is no terminal.
-fn progress_bar(n_tiles: u64, quiet: bool) -> ProgressBar {
-    if quiet {
-        return ProgressBar::hidden();
-    }
-    let bar = ProgressBar::with_draw_target(Some(n_tiles), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template("{bar:40} {pos}/{len} tiles, {elapsed}, {eta} left") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    }
+    Ok(Outcome::with_findings(summary.has_failures()))
 }
 
 /// What the stages of a run share.

@@ -5,10 +5,11 @@ use std::path::Path;
 
 use rustc_hash::FxHashSet;
 use serde::Serialize;
-use voxatlas::geo::TileCoord;
+use voxatlas::geo::RegionKey;
 
 use super::tile::TileReport;
 use crate::input::{FALLBACK_HEIGHT_M, Fallback, Feature, FeatureId};
+use crate::pyramid;
 
 /// The counts of a run. Sums over tiles in their order: the same for every number of jobs.
 #[derive(Debug, Serialize)]
@@ -36,9 +37,12 @@ pub(super) struct Summary {
     pub(super) seconds: f64,
     /// Source tiles that could not be read, and why.
     pub(super) failures: Vec<String>,
+    /// What the pyramid came to, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) pyramid: Option<pyramid::Summary>,
     /// The regions that were written, in the order of the tiles.
     #[serde(skip)]
-    pub(super) written: Vec<(TileCoord, u32)>,
+    pub(super) written: Vec<RegionKey>,
     #[serde(skip)]
     seen: FxHashSet<FeatureId>,
 }
@@ -66,6 +70,7 @@ impl Summary {
             bytes: 0,
             seconds: 0.0,
             failures: Vec::new(),
+            pyramid: None,
             written: Vec::new(),
             seen: FxHashSet::default(),
         }
@@ -96,8 +101,13 @@ impl Summary {
         for file in report.files {
             self.voxels += file.voxels;
             self.bytes += file.size_bytes;
-            self.written.push((report.tile, file.layer));
+            self.written.push(file.key);
         }
+    }
+
+    /// Whether something could not be read.
+    pub(super) fn has_failures(&self) -> bool {
+        !self.failures.is_empty() || self.pyramid.as_ref().is_some_and(|pyramid| !pyramid.failures.is_empty())
     }
 
     pub(super) fn to_json(&self) -> String {
@@ -132,6 +142,9 @@ impl Summary {
         line("time", format!("{:.1} s", self.seconds));
         for failure in &self.failures {
             line("failed", failure.clone());
+        }
+        if let Some(pyramid) = &self.pyramid {
+            text += &pyramid.to_text();
         }
         text
     }

@@ -9,12 +9,12 @@ use crate::columns::Columns;
 use crate::input::SOURCE_EXTENT;
 use crate::look::{Facts, Style};
 use crate::output::{OutputDir, OutputError};
+use crate::tileset_files::file_name;
 use crate::voxelise::{BASE, N_LAYERS, Painted, Scene, TOP_MAX, Voxeliser};
 
 /// What was made of a tile.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct TileReport {
-    pub(super) tile: TileCoord,
     /// Its files.
     pub(super) files: Vec<FileReport>,
     /// Voxels above the highest layer.
@@ -26,7 +26,7 @@ pub(super) struct TileReport {
 /// A file that was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct FileReport {
-    pub(super) layer: u32,
+    pub(super) key: RegionKey,
     pub(super) voxels: u64,
     pub(super) size_bytes: u64,
 }
@@ -45,11 +45,6 @@ pub(super) struct TileMaker<'a> {
     pub(super) out: &'a OutputDir,
     pub(super) has_ground: bool,
     pub(super) credit: &'a str,
-}
-
-/// The name of a region's file in a tileset.
-pub(crate) fn file_name(tile: TileCoord, layer: u32) -> String {
-    if layer == 0 { format!("{tile}.png") } else { format!("{tile}.l{layer}.png") }
 }
 
 impl<'a> City<'a> {
@@ -76,16 +71,17 @@ impl TileMaker<'_> {
         let voxel_m = tile.metres_per_voxel();
         let scene = Scene { columns: &columns, buildings: &buildings, voxel_m, has_ground: self.has_ground };
         let voxeliser = Voxeliser::new(scene);
-        let mut report = TileReport { tile, files: Vec::new(), clipped, has_buildings: columns.top_max() > 0 };
+        let mut report = TileReport { files: Vec::new(), clipped, has_buildings: columns.top_max() > 0 };
         for layer in 0..N_LAYERS {
+            let key = RegionKey::new(tile, layer as i32);
             // What an earlier run left in a layer that is empty now would be shown.
             if layer >= voxeliser.n_layers() {
-                self.out.remove(&file_name(tile, layer))?;
+                self.out.remove(&file_name(key))?;
                 continue;
             }
             let region = voxeliser.region(layer);
             let metadata = AtlasMetadata {
-                key: RegionKey::new(tile, layer as i32),
+                key,
                 base: BASE,
                 voxel_size_m: voxel_m,
                 // What is missing is missing at the top.
@@ -93,8 +89,8 @@ impl TileMaker<'_> {
                 credit: self.credit.to_owned(),
             };
             let bytes = atlas::encode(&region, &metadata);
-            self.out.write(&file_name(tile, layer), &bytes)?;
-            report.files.push(FileReport { layer, voxels: region.occupancy.count(), size_bytes: bytes.len() as u64 });
+            self.out.write(&file_name(key), &bytes)?;
+            report.files.push(FileReport { key, voxels: region.occupancy.count(), size_bytes: bytes.len() as u64 });
         }
         Ok(report)
     }

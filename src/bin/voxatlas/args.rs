@@ -39,7 +39,7 @@ pub(crate) enum Command {
 /// What every command that opens a tileset takes.
 #[derive(Debug, Args)]
 pub(crate) struct SourceArgs {
-    /// A directory, a tiles.json, a URL, or a URL template such as https://host/{z}/{x}/{y}.png; without it the
+    /// A directory, a tiles.json, a .pmtiles archive, a URL of these, or a URL template such as https://host/{z}/{x}/{y}.png; without it the
     /// embedded demo city
     #[arg(value_name = "SOURCE")]
     pub(crate) source: Option<String>,
@@ -67,9 +67,21 @@ pub(crate) struct RenderArgs {
     /// The picture's size in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     pub(crate) size: (u32, u32),
-    /// The PNG to write
-    #[arg(long, value_name = "FILE.png")]
+    /// The PNG to write; with --path a directory, for 0001.png and so on
+    #[arg(long, value_name = "FILE.png|DIR")]
     pub(crate) out: PathBuf,
+    /// Fly along a path: a file with a view a line, spelled as for --view
+    #[arg(long, value_name = "FILE", conflicts_with = "view")]
+    pub(crate) path: Option<PathBuf>,
+    /// Pictures to take along the path, the first at its start and the last at its end
+    #[arg(long, value_name = "N", default_value = "12", requires = "path", value_parser = clap::value_parser!(u32).range(1..=99_999))]
+    pub(crate) frames: u32,
+    /// Metres a second along the path
+    #[arg(long, value_name = "METRES_PER_SECOND", default_value = "240", requires = "path")]
+    pub(crate) speed: f64,
+    /// Fly by the clock and show what has arrived, instead of waiting at each picture until it is complete
+    #[arg(long, requires = "path")]
+    pub(crate) realtime: bool,
     /// Print a JSON summary on standard output
     #[arg(long)]
     pub(crate) json: bool,
@@ -120,6 +132,9 @@ mod tests {
             ("voxatlas view --timeout never", "expected seconds"),
             ("voxatlas view --timeout 0", "expected seconds"),
             ("voxatlas render", "--out"),
+            ("voxatlas render --out a --path b --frames 0", "1..=99999"),
+            ("voxatlas render --out a --realtime", "--path"),
+            ("voxatlas render --out a --path b --view 0,0,9,0,0", "cannot be used with"),
             ("voxatlas view --view 1,2", "LON,LAT,HEIGHT_M,BEARING_DEG,PITCH_DEG"),
         ] {
             let message = parse(line).expect_err(line).to_string();

@@ -2,7 +2,7 @@
 
 use anyhow::{Context as _, Result};
 use voxatlas::geo::{LonLat, mercator};
-use voxatlas::limits::{INTEREST_TILES, REGION_VOXELS};
+use voxatlas::limits::{INTEREST_TILES, N_ZOOMS, REGION_VOXELS};
 use voxatlas::source::Source;
 use voxatlas::view::ViewSpec;
 
@@ -14,8 +14,9 @@ const DEMO: &str = "demo";
 /// Vertical field of view, in radians: 50 degrees, the reference system's newest default.
 pub(crate) const FOV_Y_RAD: f64 = 50.0 * std::f64::consts::PI / 180.0;
 
-/// How far one would like to see, in voxels: as far as regions are looked for.
-pub(crate) const DRAW_DISTANCE_VOXELS: f64 = INTEREST_TILES as f64 * REGION_VOXELS as f64;
+/// How far one would like to see, in voxels: as far as regions of the coarsest zoom are looked for, 80 km. Where a tileset
+/// has no pyramid, the interest draws it in.
+pub(crate) const DRAW_DISTANCE_VOXELS: f64 = ((INTEREST_TILES * REGION_VOXELS as usize) << (N_ZOOMS - 1)) as f64;
 
 /// The demo city from its best side: over the old town, the tower and the park, towards the high-rises.
 const DEMO_VIEW: &str = "0.0036,-0.0050,330,331,-17";

@@ -1,4 +1,4 @@
-//! `voxatlas render`: a picture without a window.
+//! `voxatlas render`: pictures without a window.
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal as _, Write as _};
@@ -9,47 +9,98 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use voxatlas::gpu::{FrameStyle, Picture};
-use voxatlas::render::{Failure, Rendered, render};
+use voxatlas::render::{Failure, Pace, Rendered, film, render};
 use voxatlas::stream::Progress;
-use voxatlas::view::View;
+use voxatlas::view::{CameraPath, Pose, View, ViewSpec};
 
 use crate::args::RenderArgs;
 use crate::open::{self, DRAW_DISTANCE_VOXELS, FOV_Y_RAD};
 
-/// Renders the picture, writes it, and says what came of it.
+/// Renders the picture, or the film, writes it, and says what came of it.
 pub(crate) fn run(args: &RenderArgs) -> Result<ExitCode> {
     let began = Instant::now();
     let source = open::source(&args.source)?;
     let source_name = source.name().to_owned();
-    let spec = open::first_view(&args.source, &source)?;
-    let view = View {
-        pose: spec.pose(),
+    let report = |out: &Path, pose: &Pose, rendered: &Rendered, began: Instant| -> Result<()> {
+        let view = ViewSpec::of(pose).to_string();
+        report(args, &source_name, out, view, rendered, began)
+    };
+    let shows_progress = !args.quiet && !args.json && std::io::stderr().is_terminal();
+    let lens = |pose| View {
+        pose,
         fov_y_rad: FOV_Y_RAD,
         width_px: args.size.0,
         height_px: args.size.1,
         draw_distance_voxels: DRAW_DISTANCE_VOXELS,
     };
-    let shows_progress = !args.quiet && !args.json && std::io::stderr().is_terminal();
-    let rendered = render(source, &view, FrameStyle::Lit, |progress| {
+    let mut has_failures = false;
+    if let Some(file) = &args.path {
+        let path = read_path(file, args.speed)?;
+        std::fs::create_dir_all(&args.out).with_context(|| format!("{} cannot be made", args.out.display()))?;
+        let pace = if args.realtime { Pace::Clock } else { Pace::Waiting };
+        let on_progress = |idx: usize, progress| {
+            if shows_progress {
+                show(&format!("picture {} of {}: ", idx + 1, args.frames), progress);
+            }
+        };
+        let on_picture = |idx: usize, pose: &Pose, rendered: Rendered| -> Result<()> {
+            has_failures |= !rendered.failures.is_empty();
+            let out = args.out.join(format!("{:04}.png", idx + 1));
+            write_png(&out, &rendered.picture)?;
+            report(&out, pose, &rendered, began)
+        };
+        film(
+            source,
+            &path,
+            &lens(path.pose_at(0.0)),
+            args.frames as usize,
+            pace,
+            FrameStyle::Lit,
+            on_progress,
+            on_picture,
+        )?;
+    } else {
+        let pose = open::first_view(&args.source, &source)?.pose();
+        let rendered = render(source, &lens(pose), FrameStyle::Lit, |progress| {
+            if shows_progress {
+                show("", progress);
+            }
+        })?;
         if shows_progress {
-            show(progress);
+            eprintln!();
         }
-    })?;
-    if shows_progress {
-        eprintln!();
+        write_png(&args.out, &rendered.picture)?;
+        report(&args.out, &pose, &rendered, began)?;
+        has_failures = !rendered.failures.is_empty();
     }
-    write_png(&args.out, &rendered.picture)?;
+    Ok(if has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
+}
 
-    let Rendered { progress, failures, memory, gpu_time, .. } = &rendered;
+fn read_path(file: &Path, metres_per_sec: f64) -> Result<CameraPath> {
+    let text = std::fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?;
+    CameraPath::parse(&text, metres_per_sec).with_context(|| format!("{} is no camera path", file.display()))
+}
+
+/// Says what a picture shows and what it lacks.
+fn report(
+    args: &RenderArgs,
+    source: &str,
+    out: &Path,
+    view: String,
+    rendered: &Rendered,
+    began: Instant,
+) -> Result<()> {
+    let Rendered { progress, failures, memory, gpu_time, .. } = rendered;
     if args.json {
         let summary = Summary {
-            source: &source_name,
-            out: &args.out,
-            view: spec.to_string(),
+            source,
+            out,
+            view,
             width_px: args.size.0,
             height_px: args.size.1,
             regions_drawn: progress.n_drawn,
             regions_empty: progress.n_empty,
+            regions_pending: progress.n_visible() - progress.n_settled(),
             regions_failed: failures.len(),
             failures,
             gpu_regions_bytes: memory.regions_bytes,
@@ -57,15 +108,19 @@ pub(crate) fn run(args: &RenderArgs) -> Result<ExitCode> {
             elapsed_secs: began.elapsed().as_secs_f64(),
         };
         println!("{}", serde_json::to_string(&summary)?);
-    } else {
-        for failure in failures {
-            eprintln!("failed: {failure}");
-        }
-        if !args.quiet {
-            eprintln!("{}: {} regions drawn, {} failed", args.out.display(), progress.n_drawn, failures.len());
-        }
+        return Ok(());
     }
-    Ok(if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    for failure in failures {
+        eprintln!("failed: {failure}");
+    }
+    if !args.quiet {
+        let pending = match progress.n_visible() - progress.n_settled() {
+            0 => String::new(),
+            n => format!(", {n} on their way"),
+        };
+        eprintln!("{}: {} regions drawn, {} failed{pending}", out.display(), progress.n_drawn, failures.len());
+    }
+    Ok(())
 }
 
 /// What `--json` prints.
@@ -78,6 +133,7 @@ struct Summary<'a> {
     height_px: u32,
     regions_drawn: usize,
     regions_empty: usize,
+    regions_pending: usize,
     regions_failed: usize,
     failures: &'a [Failure],
     gpu_regions_bytes: u64,
@@ -85,11 +141,11 @@ struct Summary<'a> {
     elapsed_secs: f64,
 }
 
-fn show(progress: Progress) {
+fn show(what: &str, progress: Progress) {
     let mut stderr = std::io::stderr().lock();
+    let (n_settled, n_visible) = (progress.n_settled(), progress.n_visible());
     // Progress that cannot be shown is no reason to stop.
-    let _ =
-        write!(stderr, "\r{} of {} regions", progress.n_settled(), progress.n_visible()).and_then(|()| stderr.flush());
+    let _ = write!(stderr, "\r{what}{n_settled} of {n_visible} regions").and_then(|()| stderr.flush());
 }
 
 /// Writes beside the file and renames, so that a full disk leaves no half picture.

@@ -59,7 +59,7 @@ impl EntryName {
             hasher.update(b":");
             hasher.update(value.as_bytes());
         }
-        let file = hasher.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        let file = hasher.finalize().iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"));
         let host = url.host_str().unwrap_or_default();
         let host = url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"));
         Self { host: utf8_percent_encode(&host, ESCAPED).to_string(), file }

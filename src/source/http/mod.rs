@@ -17,6 +17,7 @@
 
 mod client;
 mod pace;
+mod range;
 
 use std::time::{Duration, SystemTime};
 
@@ -35,6 +36,8 @@ use crate::stream::LoadError;
 
 use client::OwnServer;
 use pace::Pace;
+
+pub(super) use range::{FileVersion, Ranged};
 
 /// A client, its patience and its cache.
 #[derive(Debug, Clone)]
@@ -250,7 +253,6 @@ impl HttpClient {
     /// Reads an answer.
     async fn read(&self, request: &Request<'_>, name: EntryName, response: Response) -> Result<Step, LoadError> {
         let status = response.status();
-        let retry_after = || retry_after(response.headers());
         let head = Head::new(&request.at, &self.user_agent, status.as_u16(), response.headers(), SystemTime::now());
         match status {
             StatusCode::OK => {
@@ -266,17 +268,13 @@ impl HttpClient {
             StatusCode::FORBIDDEN if self.config.http.is_forbidden_missing => {
                 Ok(self.absent(request, name, head).await)
             }
-            StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS => {
-                Err(request.transient(&format!("status {status}"), retry_after()))
-            }
-            status if status.is_server_error() => Err(request.transient(&format!("status {status}"), retry_after())),
-            status => match place_to_go(response.headers(), &request.at).filter(|_| is_redirect(status)) {
-                Some(place) => {
-                    let to = place.map_err(|found| request.permanent(&found))?;
+            _ => match request.redirected(&response) {
+                Some(to) => {
+                    let to = to?;
                     self.keep_without_body(name, head).await;
                     Ok(Step::Moved(to))
                 }
-                None => Err(request.permanent(&format!("status {status}"))),
+                None => Err(request.refused(&response)),
             },
         }
     }
@@ -366,6 +364,24 @@ impl Request<'_> {
             bytes.extend_from_slice(&chunk);
             pace.advance(chunk.len(), Instant::now());
         }
+    }
+
+    /// Where an answer sends the asker, if anywhere.
+    fn redirected(&self, response: &Response) -> Option<Result<Url, LoadError>> {
+        let place = place_to_go(response.headers(), &self.at).filter(|_| is_redirect(response.status()))?;
+        Some(place.map_err(|found| self.permanent(&found)))
+    }
+
+    /// What an answer says that brings no file.
+    fn refused(&self, response: &Response) -> LoadError {
+        let status = response.status();
+        let found = format!("status {status}");
+        let comes_back =
+            matches!(status, StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_EARLY | StatusCode::TOO_MANY_REQUESTS);
+        if comes_back || status.is_server_error() {
+            return self.transient(&found, retry_after(response.headers()));
+        }
+        self.permanent(&found)
     }
 
     /// The file, and where redirects have led.

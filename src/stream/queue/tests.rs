@@ -71,6 +71,29 @@ fn nothing_running_is_preempted() {
 }
 
 #[test]
+fn the_untried_come_first_then_the_better_ranked() {
+    let mut queue = Queue::new(LIMITS);
+    let urgency = |n_failures, rank| Urgency { priority: Priority::VISIBLE, n_failures, rank };
+    for (key, n_failures, rank) in [(1, 1, 0), (2, 0, 7), (3, 2, 0), (4, 0, 3), (5, 0, 3)] {
+        queue.push(key, urgency(n_failures, rank)).unwrap();
+    }
+    assert_eq!(queue.waiting().copied().collect::<Vec<u32>>(), [4, 5, 2, 1, 3]);
+    assert!(queue.tune(&3, urgency(2, 9)) && queue.tune(&2, urgency(0, 1)));
+    assert_eq!(start_all(&mut queue), [2, 4, 5, 1]);
+}
+
+#[test]
+fn a_task_that_is_held_back_is_passed_over_and_keeps_its_place() {
+    let mut queue = queue(&[(1, 3), (2, 3), (3, 1), (4, 0)]);
+    assert!(!queue.can_start_where(|key| *key > 4));
+    assert_eq!(queue.start_where(|key| key % 2 == 1), Some(1));
+    assert_eq!(queue.start_where(|key| key % 2 == 1), Some(3));
+    assert_eq!(queue.start_where(|key| *key == 4), Some(4), "the other bucket is open");
+    assert_eq!(queue.start(), Some(2));
+    queue.check_invariants();
+}
+
+#[test]
 fn abort_says_whether_someone_must_be_told() {
     let mut queue = queue(&[(1, 3), (2, 3), (3, 3), (4, 3), (5, 3)]);
     start_all(&mut queue);

@@ -135,8 +135,8 @@ fn outcome(name: &str) -> Outcome {
 fn built(quads: Vec<Quad>) -> BuiltRegion {
     BuiltRegion {
         key: RegionKey::new(TileCoord::new(17, 1, 2).unwrap(), 0),
-        region: Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) },
-        mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() } },
+        voxels: Some(Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) }),
+        mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends: None },
     }
 }
 

@@ -1,0 +1,96 @@
+//! `tiles.json`: what a tileset holds.
+//!
+//! It names neither the time nor the folder: the same regions, the same document.
+
+use std::collections::BTreeSet;
+
+use voxatlas::atlas::{AvailabilityObject, LayerObject, TileBitmap, Tileset, VoxatlasObject};
+use voxatlas::geo::{RegionKey, TileCoord};
+use voxatlas::limits::{ATLAS_FORMAT, ZOOM_FULL};
+
+use crate::tileset_files::layer_suffix;
+use crate::voxelise::BASE;
+
+/// The datum of a source that has no terrain.
+const DATUM: &str = "each building's own ground (flat)";
+
+/// The document of some regions.
+pub(crate) fn document(keys: &[RegionKey], attribution: &str) -> Tileset {
+    let mut tileset = Tileset {
+        tilejson: "3.0.0".to_owned(),
+        tiles: Vec::new(),
+        scheme: "xyz".to_owned(),
+        attribution: (!attribution.is_empty()).then(|| attribution.to_owned()),
+        name: None,
+        bounds: None,
+        minzoom: ZOOM_FULL,
+        maxzoom: ZOOM_FULL,
+        voxatlas: Some(VoxatlasObject {
+            format: ATLAS_FORMAT,
+            base: BASE,
+            datum: DATUM.to_owned(),
+            layers: Vec::new(),
+        }),
+    };
+    list_regions(&mut tileset, &keys.iter().copied().collect());
+    tileset.tiles = layer_object(&tileset, 0).tiles;
+    tileset
+}
+
+/// Makes a document list exactly these regions: zooms, bounds, layers and which tiles each has at each zoom. Layers that
+/// it has keep their templates; layer 0 is always there.
+pub(crate) fn list_regions(tileset: &mut Tileset, keys: &BTreeSet<RegionKey>) {
+    let zooms = || keys.iter().map(|key| key.tile.zoom());
+    tileset.minzoom = zooms().min().unwrap_or(ZOOM_FULL);
+    tileset.maxzoom = zooms().max().unwrap_or(ZOOM_FULL);
+    let numbers: BTreeSet<i32> = keys.iter().map(|key| key.layer).chain([0]).collect();
+    let layers = numbers.into_iter().map(|layer| {
+        let tiles = |zoom| {
+            let at = move |key: &&RegionKey| key.layer == layer && key.tile.zoom() == zoom;
+            keys.iter().filter(at).map(|key| key.tile)
+        };
+        let zooms = tileset.minzoom..=tileset.maxzoom;
+        let finest = zooms.clone().rev().find(|&zoom| tiles(zoom).next().is_some());
+        LayerObject {
+            bounds: finest.and_then(|zoom| around(tiles(zoom))),
+            // A zoom without tiles says so, so that nobody asks for them.
+            availability: zooms.filter_map(|zoom| bitmap(zoom, tiles(zoom))).collect(),
+            ..layer_object(tileset, layer)
+        }
+    });
+    let layers: Vec<_> = layers.collect();
+    tileset.bounds = around(keys.iter().map(|key| key.tile).filter(|tile| tile.zoom() == tileset.maxzoom));
+    let (base, datum) = (tileset.base(), "unknown".to_owned());
+    let object = VoxatlasObject { format: ATLAS_FORMAT, base, datum, layers: Vec::new() };
+    tileset.voxatlas.get_or_insert(object).layers = layers;
+}
+
+/// The bitmaps of a document, each with its layer.
+pub(crate) fn bitmaps(tileset: &Tileset) -> impl Iterator<Item = (i32, TileBitmap)> + '_ {
+    let layers = tileset.voxatlas.iter().flat_map(|object| &object.layers);
+    layers.flat_map(|LayerObject { layer, availability, .. }| {
+        // Parsing the document has checked them.
+        availability.iter().filter_map(|bitmap| Some((*layer, TileBitmap::decode(bitmap, *layer).ok()?)))
+    })
+}
+
+/// A layer's object as the document has it, or one with our names.
+fn layer_object(tileset: &Tileset, layer: i32) -> LayerObject {
+    let known = tileset.voxatlas.iter().flat_map(|object| &object.layers).find(|object| object.layer == layer);
+    known.cloned().unwrap_or_else(|| {
+        let is_plain = tileset.voxatlas.is_none() && layer == 0;
+        let ours = || vec![format!("{{z}}/{{x}}/{{y}}{}.png", layer_suffix(layer))];
+        let tiles = if is_plain { tileset.tiles.clone() } else { ours() };
+        LayerObject { layer, tiles, bounds: None, availability: Vec::new() }
+    })
+}
+
+/// The box round some tiles, in degrees.
+fn around(tiles: impl Iterator<Item = TileCoord>) -> Option<[f64; 4]> {
+    let edges = tiles.map(|tile| tile.bounds().to_array());
+    edges.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
+}
+
+fn bitmap(zoom: u8, tiles: impl Iterator<Item = TileCoord>) -> Option<AvailabilityObject> {
+    TileBitmap::from_tiles(zoom, tiles).map(|bitmap| bitmap.encode())
+}

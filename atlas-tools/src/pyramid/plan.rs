@@ -1,0 +1,82 @@
+//! Which regions a pyramid has.
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path};
+
+use anyhow::{Context, bail};
+use voxatlas::atlas::{Availability, Presence, Tileset};
+use voxatlas::geo::RegionKey;
+use voxatlas::limits::ZOOM_FULL;
+
+use crate::{document, tileset_files};
+
+/// The regions of a pyramid, zoom 17 included.
+#[derive(Debug)]
+pub(super) struct Plan {
+    keys: BTreeSet<RegionKey>,
+}
+
+impl Plan {
+    /// The regions of zoom 17 that a tileset lists, or that lie in its folder where it lists none, and all that cover
+    /// them.
+    pub(super) fn new(root: &Path, tileset: &Tileset, min_zoom: u8) -> anyhow::Result<Self> {
+        let mut keys: BTreeSet<RegionKey> = document::bitmaps(tileset)
+            .flat_map(|(layer, bitmap)| bitmap.tiles().map(move |tile| RegionKey::new(tile, layer)).collect::<Vec<_>>())
+            .filter(|key| key.tile.zoom() == ZOOM_FULL)
+            .collect();
+        let availability = Availability::of(tileset)?;
+        for file in tileset_files::list(root).with_context(|| format!("{}: cannot be listed", root.display()))? {
+            let key = tileset_files::key_of(&file).filter(|key| key.tile.zoom() == ZOOM_FULL);
+            keys.extend(key.filter(|&key| {
+                availability.presence(key) == Presence::Unknown && tileset.path_of(key).as_ref() == Some(&file)
+            }));
+        }
+        if keys.is_empty() {
+            bail!("{}: there is no region of zoom {ZOOM_FULL} to begin with", root.display());
+        }
+        for zoom in (min_zoom..ZOOM_FULL).rev() {
+            let parents: Vec<_> =
+                keys.iter().filter(|key| key.tile.zoom() == zoom + 1).filter_map(|key| key.parent()).collect();
+            keys.extend(parents);
+        }
+        Ok(Self { keys })
+    }
+
+    /// All regions.
+    pub(super) fn keys(&self) -> &BTreeSet<RegionKey> {
+        &self.keys
+    }
+
+    /// The regions of a zoom.
+    pub(super) fn zoom(&self, zoom: u8) -> impl Iterator<Item = RegionKey> + '_ {
+        self.keys.iter().copied().filter(move |key| key.tile.zoom() == zoom)
+    }
+
+    /// Regions to make.
+    pub(super) fn n_coarse(&self) -> usize {
+        self.keys.iter().filter(|key| key.tile.zoom() < ZOOM_FULL).count()
+    }
+}
+
+/// Refuses templates whose coarse files would lie elsewhere, or be no PNG.
+pub(super) fn check_templates(tileset: &Tileset) -> anyhow::Result<()> {
+    for template in tileset.voxatlas.iter().flat_map(|object| &object.layers).flat_map(|layer| &layer.tiles) {
+        let is_inside = Path::new(template).components().all(|part| matches!(part, Component::Normal(_)));
+        if template.contains("://") || !is_inside {
+            bail!(
+                "the template \"{template}\" names files outside of the tileset's folder: expected {{z}}/{{x}}/{{y}}.png"
+            );
+        }
+        if !template.contains("{z}") {
+            bail!(
+                "the template \"{template}\" has no place for a zoom: expected one with {{z}}, such as {{z}}/{{x}}/{{y}}.png"
+            );
+        }
+        if Path::new(template).extension().is_none_or(|extension| !extension.eq_ignore_ascii_case("png")) {
+            bail!(
+                "the template \"{template}\" names no PNG files, which coarse regions are: expected {{z}}/{{x}}/{{y}}.png"
+            );
+        }
+    }
+    Ok(())
+}
