@@ -16,7 +16,7 @@ use crate::geo::RegionKey;
 use crate::gpu::{FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture, Renderer};
 use crate::limits::{UPLOAD_BYTES_PER_FRAME, UPLOAD_MILLIS_PER_FRAME};
 use crate::loader::{Loader, LoaderConfig};
-use crate::source::Source;
+use crate::source::{AtlasSource as _, Source};
 use crate::stream::{Frame, Notice, Progress, Scene, SceneConfig};
 use crate::view::{Interest, InterestFinder, Motion, Pose, TilesetGrid, View, eased_reach};
 
@@ -54,6 +54,10 @@ impl Session {
             // Viewers that one outage struck must not all come back at one moment.
             seed: RandomState::new().hash_one(()),
             ..SceneConfig::default()
+        })
+        .with_hosts({
+            let source = source.clone();
+            move |key| source.host_of(key)
         });
         Ok(Self {
             base: source.tileset().base(),

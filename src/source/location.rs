@@ -85,6 +85,8 @@ pub(super) struct TileFiles {
     config: SourceConfig,
     /// Present where a layer lies on a server.
     client: Option<HttpClient>,
+    /// The servers, in the order of the layers and their templates: nearly always one.
+    hosts: Vec<String>,
 }
 
 impl TileFiles {
@@ -95,16 +97,22 @@ impl TileFiles {
         root: Root,
         config: &SourceConfig,
     ) -> Result<Self, SourceError> {
-        let mut first_url = None;
+        let (mut first_url, mut hosts) = (None, Vec::new());
         for path in sample_paths(&tileset) {
             match root.locate(path.clone()) {
-                Ok(Location::Url(url)) => first_url = first_url.or(Some(url)),
+                Ok(Location::Url(url)) => {
+                    let host = host_name(&url);
+                    if !hosts.contains(&host) {
+                        hosts.push(host);
+                    }
+                    first_url = first_url.or(Some(url));
+                }
                 Ok(_) => {}
                 Err(what) => return Err(SourceError::Place { name: name.to_owned(), path, what }),
             }
         }
         let client = first_url.map(|url| Self::client(&url, &root, config)).transpose()?;
-        Ok(Self { tileset, root, config: config.clone(), client })
+        Ok(Self { tileset, root, config: config.clone(), client, hosts })
     }
 
     /// The client of the tiles. The user's headers go where the user pointed: to the document's server, or to that of a
@@ -192,6 +200,24 @@ impl AtlasSource for TileFiles {
             _ => key.to_string(),
         }
     }
+
+    fn host_of(&self, key: RegionKey) -> usize {
+        if self.hosts.len() < 2 {
+            return 0;
+        }
+        match self.locate(key) {
+            Some(Ok(Location::Url(url))) => {
+                let host = host_name(&url);
+                self.hosts.iter().position(|known| *known == host).unwrap_or(0)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// The server of a URL, its port included.
+fn host_name(url: &Url) -> String {
+    format!("{}:{}", url.host_str().unwrap_or_default(), url.port_or_known_default().unwrap_or_default())
 }
 
 /// A path from every template of every layer: two neighbours and more see all of them.
@@ -210,6 +236,22 @@ fn sample_paths(tileset: &Tileset) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hosts_are_told_apart() {
+        let hosts_of = |tiles: &str| {
+            let json = format!(r#"{{"tilejson": "3.0.0", "tiles": [{tiles}]}}"#);
+            let tileset = Arc::new(Tileset::parse(json.as_bytes(), "tiles.json").unwrap());
+            let document = Root::Url(Url::parse("https://host/city/tiles.json").unwrap());
+            let files = TileFiles::new("city", tileset, document, &SourceConfig::default()).unwrap();
+            let key = |x| RegionKey::new(TileCoord::new(17, x, 0).unwrap(), 0);
+            [0, 1, 2].map(|x| files.host_of(key(x)))
+        };
+        assert_eq!(hosts_of(r#""{z}/{x}/{y}.png""#), [0, 0, 0]);
+        let (a, b) = (r#""https://a.cdn/{z}/{x}/{y}.png""#, r#""https://b.cdn/{z}/{x}/{y}.png""#);
+        assert_eq!(hosts_of(&format!("{a}, {b}")), [0, 1, 0]);
+        assert_eq!(hosts_of(&format!("{a}, {a}")), [0, 0, 0]);
+    }
 
     #[test]
     fn paths_are_resolved_from_their_root() {

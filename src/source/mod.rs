@@ -83,6 +83,12 @@ pub trait AtlasSource: Send + Sync {
     fn name_of(&self, key: RegionKey) -> String {
         key.to_string()
     }
+
+    /// Which of the source's hosts brings the region, counted from 0: each has limits of its own, see
+    /// [`Scene::with_hosts`](crate::stream::Scene::with_hosts).
+    fn host_of(&self, _key: RegionKey) -> usize {
+        0
+    }
 }
 
 /// An opened tileset: what it says of itself, and its files. Cheap to clone.
@@ -217,6 +223,10 @@ impl AtlasSource for Source {
 
     fn name_of(&self, key: RegionKey) -> String {
         self.files.name_of(key)
+    }
+
+    fn host_of(&self, key: RegionKey) -> usize {
+        self.files.host_of(key)
     }
 }
 

@@ -46,7 +46,8 @@ struct Summary<'a> {
 
 #[derive(Serialize)]
 struct Host<'a> {
-    host: &'a str,
+    #[serde(rename = "host")]
+    name: &'a str,
     files: u64,
     bytes: u64,
 }
@@ -80,7 +81,7 @@ pub(crate) fn run(command: &CacheCommand) -> Result<ExitCode> {
 }
 
 fn print_json(cache: &DiskCache, info: &CacheInfo, bytes_max: Option<u64>) -> Result<()> {
-    let hosts = info.hosts.iter().map(|host| Host { host: &host.host, files: host.n_files, bytes: host.bytes });
+    let hosts = info.hosts.iter().map(|host| Host { name: &host.host, files: host.n_files, bytes: host.bytes });
     let summary =
         Summary { dir: cache.dir(), bytes_max, files: info.n_files(), bytes: info.bytes(), hosts: hosts.collect() };
     println!("{}", serde_json::to_string(&summary)?);
