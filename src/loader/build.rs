@@ -10,7 +10,7 @@ use crate::atlas::row_from_south;
 use crate::atlas::{self, AtlasError, AtlasMetadata, Decoder, EncodedAtlas};
 use crate::geo::RegionKey;
 use crate::limits::ZOOM_FULL;
-use crate::mesh::{self, BorderPolicy, try_mesh_octants, try_mesh_region};
+use crate::mesh::{self, BorderPolicy, try_mesh_boxes, try_mesh_octants, try_mesh_region};
 use crate::stream::BuiltRegion;
 
 /// Why a build yields no region.
@@ -22,13 +22,22 @@ pub(super) enum BuildError {
     Bad(AtlasError),
 }
 
+/// What a build makes and keeps beside what is drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extras {
+    /// The voxels of regions coarser than zoom 17.
+    pub(super) coarse_voxels: bool,
+    /// The boxes of regions of zoom 17.
+    pub(super) boxes: bool,
+}
+
 /// Decodes the strips in parallel on the pool of this thread, then meshes. `stop` is looked at before every step, and
 /// `metadata_seen` hears what the file says of itself.
 pub(super) fn build(
     key: RegionKey,
     file: &EncodedAtlas,
     border: BorderPolicy<'_>,
-    keep_coarse_voxels: bool,
+    extras: Extras,
     stop: &Arc<AtomicBool>,
     metadata_seen: impl FnOnce(&AtlasMetadata),
 ) -> Result<BuiltRegion, BuildError> {
@@ -47,8 +56,11 @@ pub(super) fn build(
         let mesh = if is_coarse { try_mesh_octants } else { try_mesh_region };
         mesh(&region, border, scratch, go_on)
     })?;
-    let keeps_voxels = keep_coarse_voxels || !is_coarse;
-    Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh })
+    let has_boxes = extras.boxes && !is_coarse;
+    let fill = || try_mesh_boxes(&region.occupancy, go_on);
+    let boxes = has_boxes.then(fill).transpose()?.map(Arc::new);
+    let keeps_voxels = extras.coarse_voxels || !is_coarse;
+    Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh, boxes })
 }
 
 /// What is wrong where a file says that it is of another place: rows counted from the wrong side, files mixed up, or a

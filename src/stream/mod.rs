@@ -6,6 +6,7 @@
 //!
 //! [`Queue`], [`Store`] and [`Slots`] are generic over the key and know no region; only [`Scene`] joins them.
 
+mod boxes;
 mod cover;
 mod debug;
 mod hosts;
@@ -17,6 +18,7 @@ mod scene;
 mod slots;
 mod store;
 
+pub use boxes::{AtlasHandle, BoxError, BoxSlots, BoxUpdate};
 pub use debug::{CellCache, CellState, DebugCell, DebugEvent, ListenerId};
 pub use progress::Progress;
 pub use protocol::{

@@ -84,5 +84,5 @@ fn built(key: RegionKey) -> BuiltRegion {
     let quads = vec![Quad::new([0; 3], Face::PosY, 1, 1); 800];
     let octant_ends = (key.tile.zoom() < 17).then(|| std::array::from_fn(|octant| 100 * (octant as u32 + 1)));
     let face_colours = FaceColours::Direct { entries: Vec::new() };
-    BuiltRegion { key, voxels: None, mesh: RegionMesh { quads, face_colours, octant_ends } }
+    BuiltRegion { key, voxels: None, mesh: RegionMesh { quads, face_colours, octant_ends }, boxes: None }
 }
