@@ -17,7 +17,7 @@ use crate::gpu::{FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Pictu
 use crate::limits::{UPLOAD_BYTES_PER_FRAME, UPLOAD_MILLIS_PER_FRAME};
 use crate::loader::{Loader, LoaderConfig};
 use crate::source::Source;
-use crate::stream::{Frame, Notice, Progress, Scene, SceneConfig};
+use crate::stream::{DebugEvent, Frame, ListenerId, Notice, Progress, Scene, SceneConfig};
 use crate::view::{Interest, InterestFinder, Motion, Pose, TilesetGrid, View, eased_reach};
 
 /// A tileset being streamed into a renderer: give it a view a frame.
@@ -75,6 +75,17 @@ impl Session {
     /// Has `waker` called, on a thread of the loader, whenever there is something to [`advance`](Self::advance) for.
     pub fn set_waker(&self, waker: impl Fn() + Send + Sync + 'static) {
         self.loader.set_waker(waker);
+    }
+
+    /// Has `listener` told what the stream does, region by region; see [`Scene::listen`]. It is called within
+    /// [`advance`](Self::advance) and [`wait`](Self::wait), and is not to hold them up.
+    pub fn listen(&mut self, listener: impl FnMut(&DebugEvent) + Send + 'static) -> ListenerId {
+        self.scene.listen(listener)
+    }
+
+    /// Stops telling a listener. Whether there was one.
+    pub fn unlisten(&mut self, id: ListenerId) -> bool {
+        self.scene.unlisten(id)
     }
 
     /// One step of the stream: takes what has arrived, asks for what the view wants, uploads what fits the frame.

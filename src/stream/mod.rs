@@ -19,7 +19,7 @@ mod slots;
 mod store;
 
 pub use boxes::{AtlasHandle, BoxError, BoxSlots, BoxUpdate};
-pub use debug::{CellCache, CellState, DebugCell, DebugEvent, ListenerId};
+pub use debug::{CellCache, CellState, DebugCell, DebugEvent, Listener, ListenerId};
 pub use progress::Progress;
 pub use protocol::{
     BuiltRegion, Command, Event, LoadError, Notice, OctantUpdate, Outcome, SlotUpdate, Ticket, UploadStep,

@@ -5,6 +5,7 @@
 mod args;
 mod args_net;
 mod cache;
+mod events;
 mod hud;
 mod input;
 mod open;
