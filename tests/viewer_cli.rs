@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -30,14 +30,18 @@ fn copy_of_demo(to: &Path) {
 }
 
 fn voxatlas(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_voxatlas"))
+    command(args).output().unwrap()
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_voxatlas"));
+    command
         .args(args)
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")
         .env_remove("WAYLAND_SOCKET")
-        .env_remove("RUST_LOG")
-        .output()
-        .unwrap()
+        .env_remove("RUST_LOG");
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -190,4 +194,25 @@ fn a_full_disk_costs_the_events_and_not_the_picture() {
     assert_eq!(output.status.code(), Some(0), "{stderr}");
     assert_eq!(stderr.matches("--events: /dev/full: ").count(), 1, "{stderr}");
     assert!(image::open(out).is_ok());
+}
+
+#[test]
+fn the_log_tells_of_each_fetch_and_build_how_long_it_took() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("a.png");
+    let output = command(&["render", "--size", "64x36", "--quiet", "--out", out.to_str().unwrap()])
+        .env("RUST_LOG", "voxatlas=debug")
+        .output()
+        .unwrap();
+    let stderr = text(&output.stderr);
+    let ended = |span: &str, end: &str| -> BTreeSet<&str> {
+        let ends = stderr.lines().filter(|line| line.contains("time.busy=")).filter_map(|line| line.split_once(end));
+        ends.filter_map(|(head, _)| Some(head.split_once(span)?.1.split_once(" ticket=")?.0)).collect()
+    };
+    let [fetched, built] = ["fetch{region=", "build{region="].map(|span| ended(span, "}: close"));
+    assert!(!built.is_empty() && built.is_subset(&fetched), "{stderr}");
+    for step in ["}:decode{bytes=", "}:mesh: close"] {
+        assert_eq!(ended("build{region=", step), built, "{step}: {stderr}");
+    }
+    assert!(stderr.contains("advance: close") && stderr.contains("advance:upload{bytes="), "{stderr}");
 }

@@ -43,21 +43,25 @@ pub(super) fn build(
 ) -> Result<BuiltRegion, BuildError> {
     let go_on = || if stop.load(Ordering::Relaxed) { Err(BuildError::Aborted) } else { Ok(()) };
     go_on()?;
-    let decoder = Decoder::new(file.bytes()).map_err(bad)?.stop_when(Arc::clone(stop));
-    if let Some(metadata) = decoder.metadata() {
-        metadata_seen(&metadata);
-    }
-    let decode = |step| with_scratch(&ATLAS_SCRATCH, |scratch| decoder.decode_strip(step, scratch));
-    let strips = (0..decoder.n_steps()).into_par_iter().map(decode).collect::<Result<Vec<_>, _>>().map_err(bad)?;
-    let region = decoder.assemble(strips).map_err(bad)?;
+    let region = tracing::debug_span!("decode", bytes = file.bytes().len()).in_scope(|| {
+        let decoder = Decoder::new(file.bytes()).map_err(bad)?.stop_when(Arc::clone(stop));
+        if let Some(metadata) = decoder.metadata() {
+            metadata_seen(&metadata);
+        }
+        let decode = |step| with_scratch(&ATLAS_SCRATCH, |scratch| decoder.decode_strip(step, scratch));
+        let strips = (0..decoder.n_steps()).into_par_iter().map(decode).collect::<Result<Vec<_>, _>>().map_err(bad)?;
+        decoder.assemble(strips).map_err(bad)
+    })?;
     let is_coarse = key.tile.zoom() < ZOOM_FULL;
-    let mesh = with_scratch(&MESH_SCRATCH, |scratch| {
-        // Finer regions may stand in for some octants of a coarse one.
-        let mesh = if is_coarse { try_mesh_octants } else { try_mesh_region };
-        mesh(&region, border, scratch, go_on)
+    let mesh = tracing::debug_span!("mesh").in_scope(|| {
+        with_scratch(&MESH_SCRATCH, |scratch| {
+            // Finer regions may stand in for some octants of a coarse one.
+            let mesh = if is_coarse { try_mesh_octants } else { try_mesh_region };
+            mesh(&region, border, scratch, go_on)
+        })
     })?;
     let has_boxes = extras.boxes && !is_coarse;
-    let fill = || try_mesh_boxes(&region.occupancy, go_on);
+    let fill = || tracing::debug_span!("boxes").in_scope(|| try_mesh_boxes(&region.occupancy, go_on));
     let boxes = has_boxes.then(fill).transpose()?.map(Arc::new);
     let keeps_voxels = extras.coarse_voxels || !is_coarse;
     Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh, boxes })

@@ -15,6 +15,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
+use tracing::Instrument as _;
 
 use super::build::{BuildError, Extras, build, contradiction};
 use crate::atlas::{AtlasMetadata, EncodedAtlas};
@@ -172,9 +173,11 @@ impl Loader {
     fn fetch(&self, ticket: Ticket, key: RegionKey) {
         let Some(runtime) = &self.runtime else { return };
         let shared = Arc::clone(&self.shared);
+        // No child of the frame that asks for it: it lives longer.
+        let span = tracing::debug_span!(parent: None, "fetch", region = %key, ticket = ticket.0);
         // Held until the handle is in, so that a task that ends at once finds it there to take out.
         let mut running = lock(&self.shared.running);
-        let task = runtime.spawn(async move {
+        let fetch = async move {
             let fetch = AssertUnwindSafe(async { shared.source.fetch(key).await });
             let outcome = match fetch.catch_unwind().await {
                 Ok(Ok(Some(atlas))) => Outcome::Fetched(atlas),
@@ -183,7 +186,8 @@ impl Loader {
                 Err(panic) => shared.panicked(key, &*panic),
             };
             shared.finish(ticket, key, outcome);
-        });
+        };
+        let task = runtime.spawn(fetch.instrument(span));
         running.insert(ticket, Running::Fetch(task.abort_handle()));
     }
 
@@ -191,7 +195,9 @@ impl Loader {
         let shared = Arc::clone(&self.shared);
         let stop = Arc::new(AtomicBool::new(false));
         lock(&self.shared.running).insert(ticket, Running::Build(Arc::clone(&stop)));
+        let span = tracing::debug_span!(parent: None, "build", region = %key, ticket = ticket.0);
         self.pool.spawn_fifo(move || {
+            let _in_span = span.enter();
             let border = if shared.source.is_lowest(key) { BorderPolicy::Floored } else { BorderPolicy::Closed };
             let see = |metadata: &AtlasMetadata| shared.check_identity(key, metadata);
             let outcome = match catch_unwind(AssertUnwindSafe(|| build(key, &atlas, border, shared.extras, &stop, see)))

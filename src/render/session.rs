@@ -90,6 +90,7 @@ impl Session {
 
     /// One step of the stream: takes what has arrived, asks for what the view wants, uploads what fits the frame.
     pub fn advance(&mut self, view: &View) {
+        let _span = tracing::debug_span!("advance").entered();
         while let Some(event) = self.loader.try_event() {
             self.scene.handle(event, self.started.elapsed());
         }
@@ -132,6 +133,7 @@ impl Session {
         }
         let started = Instant::now();
         let sent_bytes: usize = frame.uploads.iter().map(|step| step.bytes.len()).sum();
+        let _span = (sent_bytes > 0).then(|| tracing::debug_span!("upload", bytes = sent_bytes).entered());
         let (cleared, shown): (Vec<_>, Vec<_>) = frame.updates.iter().partition(|update| update.region.is_none());
         let mut refused = Vec::new();
         for update in cleared {
@@ -181,6 +183,7 @@ impl Session {
         view: &View,
         style: FrameStyle,
     ) -> FrameStats {
+        let _span = tracing::debug_span!("draw").entered();
         let reach_voxels = self.shown_reach.map_or(0.0, |(shown, _)| shown);
         self.renderer.draw(encoder, target, &Self::with_reach(view, reach_voxels), style)
     }
