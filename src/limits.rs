@@ -99,6 +99,15 @@ pub const UPLOAD_BYTES_PER_FRAME: usize = 4 << 20;
 /// Time that uploads may take in one frame, in milliseconds: an eighth of a frame at 60 Hz.
 pub const UPLOAD_MILLIS_PER_FRAME: f64 = 2.0;
 
+/// Debug events that wait to be written to a file: a second of a busy stream. What comes while as many wait is left out.
+pub const EVENTS_QUEUED_MAX: usize = 256;
+
+/// Bytes that these may take: events of 16,384 remembered regions are 1 MiB each.
+pub const EVENTS_QUEUED_BYTES_MAX: usize = 16 << 20;
+
+/// Time after which written events are flushed, in milliseconds: whoever follows the file is half a second behind.
+pub const EVENTS_FLUSH_MILLIS: u64 = 500;
+
 /// Largest atlas file that is read, in bytes. The worst case (random voxels in random colours) is the raw image and
 /// its deflate framing, a little above 64 MiB.
 pub const ATLAS_FILE_BYTES_MAX: usize = 80 << 20;

@@ -67,6 +67,29 @@ fn stream_headless_loads_the_demo_city() {
     assert!(last.ends_with(" 0 empty, 0 failed") && !last.starts_with("0 drawn"), "{text}");
 }
 
+#[cfg(feature = "net")]
+#[test]
+fn bring_your_own_renderer_is_told_boxes_textures_and_offsets() {
+    let text = output("bring_your_own_renderer", &[]);
+    // What the updates say in the end is what is drawn.
+    let mut slots = std::collections::BTreeMap::new();
+    for line in text.lines().filter_map(|line| line.strip_prefix("slot ")) {
+        let (slot, content) = line.split_once(": ").unwrap();
+        if content == "nothing" {
+            slots.remove(slot)
+        } else {
+            slots.insert(slot, content)
+        };
+    }
+    assert!(slots.len() >= 4, "{text}");
+    let counts = text.lines().find(|line| line.contains(" boxes in one call")).unwrap();
+    assert!(counts.starts_with(&format!("{} slots, ", slots.len())), "{text}");
+    let last_written = text.lines().rfind(|line| line.starts_with("boxes ")).unwrap();
+    let n_boxes = last_written.split(" of ").nth(1).unwrap().split(' ').next().unwrap();
+    assert!(counts.contains(&format!(", {n_boxes} boxes")) && n_boxes.parse::<u32>().unwrap() > 1_000, "{text}");
+    assert!(text.lines().last().unwrap().ends_with("alpha 255"), "the box is found in the texture of its slot: {text}");
+}
+
 /// A window needs a display: `xvfb-run` starts one that nobody sees, and stops it.
 #[cfg(all(feature = "viewer", target_os = "linux"))]
 #[test]

@@ -9,9 +9,19 @@ use counting::n_allocations_of;
 use loaded::Loaded;
 use voxatlas::view::Pose;
 
+const VIEW: &str = "139.7454,35.6585,800,20,-20";
+
+/// Loads the view, with `prepare` done to the scene before; how often memory was asked for meanwhile.
+fn n_allocations_of_loading(prepare: impl FnOnce(&mut Loaded)) -> usize {
+    let mut stream = Loaded::begun(VIEW);
+    prepare(&mut stream);
+    n_allocations_of(|| stream.settle()).0
+}
+
+/// Both in one test: the count is the process's.
 #[test]
 fn a_steady_frame_allocates_nothing_and_neither_does_a_listener_that_left() {
-    let mut stream = Loaded::new("139.7454,35.6585,800,20,-20");
+    let mut stream = Loaded::new(VIEW);
     assert!(stream.scene.progress().n_drawn >= 80, "{:?}", stream.scene.progress());
     let still = stream.view.pose;
     let trembling = |n: u32| Pose { yaw_rad: still.yaw_rad + 0.001 * f64::from(n % 3), ..still };
@@ -31,4 +41,16 @@ fn a_steady_frame_allocates_nothing_and_neither_does_a_listener_that_left() {
 
     let (n_allocations, _) = n_allocations_of(|| (stream.scene.progress(), stream.scene.next_wake(stream.now)));
     assert_eq!(n_allocations, 0, "looking at it costs nothing either");
+
+    // The same while regions come: tasks that begin and end are recorded for listeners only.
+    let unheard = n_allocations_of_loading(|_| {});
+    let no_longer_heard = n_allocations_of_loading(|stream| {
+        let listener = stream.scene.listen(|_| {});
+        assert!(stream.scene.unlisten(listener));
+    });
+    let heard = n_allocations_of_loading(|stream| {
+        stream.scene.listen(|_| {});
+    });
+    assert_eq!(no_longer_heard, unheard);
+    assert!(heard > unheard + 100, "{heard} and {unheard}");
 }

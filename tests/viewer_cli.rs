@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails where it cannot go on")]
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -29,14 +30,18 @@ fn copy_of_demo(to: &Path) {
 }
 
 fn voxatlas(args: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_voxatlas"))
+    command(args).output().unwrap()
+}
+
+fn command(args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_voxatlas"));
+    command
         .args(args)
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")
         .env_remove("WAYLAND_SOCKET")
-        .env_remove("RUST_LOG")
-        .output()
-        .unwrap()
+        .env_remove("RUST_LOG");
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -103,7 +108,8 @@ fn what_cannot_be_done_ends_with_2_and_says_why() {
     let empty = dir.path().to_str().unwrap();
     let nowhere = dir.path().join("missing/a.png");
     let nowhere = nowhere.to_str().unwrap();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
+        (&["render", "--size", "32x18", "--out", "a.png", "--events", nowhere], nowhere),
         (&["render", empty, "--out", "a.png"], "tiles.json"),
         (&["render", "ftp://host/city", "--out", "a.png"], "ftp"),
         (&["render", "--size", "32x18", "--out", nowhere], "a.png"),
@@ -124,4 +130,89 @@ fn without_a_display_the_viewer_says_so() {
     assert_eq!(output.status.code(), Some(2));
     let stderr = text(&output.stderr);
     assert!(stderr.contains("DISPLAY") && stderr.contains("voxatlas render"), "{stderr}");
+}
+
+/// What each region was in turn, in the words of the events, and the last thing that was said of it.
+fn stories(events: &Path) -> BTreeMap<String, (Vec<String>, serde_json::Value)> {
+    let mut stories: BTreeMap<String, (Vec<String>, serde_json::Value)> = BTreeMap::new();
+    let mut time = 0.0;
+    for line in std::fs::read_to_string(events).unwrap().lines() {
+        let event: serde_json::Value = serde_json::from_str(line).expect("each line is a JSON object");
+        assert!(event["time"].as_f64().unwrap() >= time, "time goes on: {line}");
+        time = event["time"].as_f64().unwrap();
+        for cell in event["cells"].as_array().unwrap() {
+            let (story, last) = stories.entry(cell["region"].as_str().unwrap().to_owned()).or_default();
+            let cache = cell["cache"].as_str().unwrap();
+            if story.last().is_none_or(|last| last != cache) {
+                story.push(cache.to_owned());
+            }
+            *last = cell.clone();
+        }
+    }
+    stories
+}
+
+#[test]
+fn events_tell_the_story_of_each_region() {
+    let dir = tempfile::tempdir().unwrap();
+    let (events, out) = (dir.path().join("events.jsonl"), dir.path().join("out"));
+    let [events_text, out_text] = [&events, &out].map(|path| path.to_str().unwrap());
+    let path = dir.path().join("path.txt");
+    std::fs::write(&path, "0.0036,-0.0050,330,331,-17\n0.0034,-0.0048,330,331,-17\n").unwrap();
+    let ways: [&[&str]; 2] =
+        [&["--view", "0.0036,-0.0050,330,331,-17"], &["--path", path.to_str().unwrap(), "--frames", "2"]];
+    for way in ways {
+        let output = voxatlas(
+            &[&["render", "--size", "320x180", "--quiet", "--events", events_text, "--out", out_text][..], way]
+                .concat(),
+        );
+        let stderr = text(&output.stderr);
+        assert!(output.status.code() == Some(0) && !stderr.contains("--events"), "{stderr}");
+        let stories = stories(&events);
+        let visible: Vec<_> = stories.values().filter(|(_, last)| last["state"] == "visible").collect();
+        assert!(visible.len() >= 9, "{stories:?}");
+        for (story, last) in visible {
+            assert_eq!(story.as_slice(), ["fetching", "empty", "building", "cached"], "{last}");
+            assert!(
+                last["prefetch_ms"].as_f64().unwrap() >= 0.0 && last["prebuild_ms"].as_f64().unwrap() > 0.0,
+                "{last}"
+            );
+        }
+        // The next way makes a folder of it.
+        let _ = std::fs::remove_file(&out);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_disk_costs_the_events_and_not_the_picture() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("a.png");
+    let output =
+        voxatlas(&["render", "--size", "64x36", "--quiet", "--events", "/dev/full", "--out", out.to_str().unwrap()]);
+    let stderr = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{stderr}");
+    assert_eq!(stderr.matches("--events: /dev/full: ").count(), 1, "{stderr}");
+    assert!(image::open(out).is_ok());
+}
+
+#[test]
+fn the_log_tells_of_each_fetch_and_build_how_long_it_took() {
+    let dir = tempfile::tempdir().unwrap();
+    let out = dir.path().join("a.png");
+    let output = command(&["render", "--size", "64x36", "--quiet", "--out", out.to_str().unwrap()])
+        .env("RUST_LOG", "voxatlas=debug")
+        .output()
+        .unwrap();
+    let stderr = text(&output.stderr);
+    let ended = |span: &str, end: &str| -> BTreeSet<&str> {
+        let ends = stderr.lines().filter(|line| line.contains("time.busy=")).filter_map(|line| line.split_once(end));
+        ends.filter_map(|(head, _)| Some(head.split_once(span)?.1.split_once(" ticket=")?.0)).collect()
+    };
+    let [fetched, built] = ["fetch{region=", "build{region="].map(|span| ended(span, "}: close"));
+    assert!(!built.is_empty() && built.is_subset(&fetched), "{stderr}");
+    for step in ["}:decode{bytes=", "}:mesh: close"] {
+        assert_eq!(ended("build{region=", step), built, "{step}: {stderr}");
+    }
+    assert!(stderr.contains("advance: close") && stderr.contains("advance:upload{bytes="), "{stderr}");
 }

@@ -10,7 +10,7 @@ use crate::atlas::row_from_south;
 use crate::atlas::{self, AtlasError, AtlasMetadata, Decoder, EncodedAtlas};
 use crate::geo::RegionKey;
 use crate::limits::ZOOM_FULL;
-use crate::mesh::{self, BorderPolicy, try_mesh_octants, try_mesh_region};
+use crate::mesh::{self, BorderPolicy, try_mesh_boxes, try_mesh_octants, try_mesh_region};
 use crate::stream::BuiltRegion;
 
 /// Why a build yields no region.
@@ -22,33 +22,49 @@ pub(super) enum BuildError {
     Bad(AtlasError),
 }
 
+/// What a build makes and keeps beside what is drawn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Extras {
+    /// The voxels of regions coarser than zoom 17.
+    pub(super) coarse_voxels: bool,
+    /// The boxes of regions of zoom 17.
+    pub(super) boxes: bool,
+}
+
 /// Decodes the strips in parallel on the pool of this thread, then meshes. `stop` is looked at before every step, and
 /// `metadata_seen` hears what the file says of itself.
 pub(super) fn build(
     key: RegionKey,
     file: &EncodedAtlas,
     border: BorderPolicy<'_>,
-    keep_coarse_voxels: bool,
+    extras: Extras,
     stop: &Arc<AtomicBool>,
     metadata_seen: impl FnOnce(&AtlasMetadata),
 ) -> Result<BuiltRegion, BuildError> {
     let go_on = || if stop.load(Ordering::Relaxed) { Err(BuildError::Aborted) } else { Ok(()) };
     go_on()?;
-    let decoder = Decoder::new(file.bytes()).map_err(bad)?.stop_when(Arc::clone(stop));
-    if let Some(metadata) = decoder.metadata() {
-        metadata_seen(&metadata);
-    }
-    let decode = |step| with_scratch(&ATLAS_SCRATCH, |scratch| decoder.decode_strip(step, scratch));
-    let strips = (0..decoder.n_steps()).into_par_iter().map(decode).collect::<Result<Vec<_>, _>>().map_err(bad)?;
-    let region = decoder.assemble(strips).map_err(bad)?;
-    let is_coarse = key.tile.zoom() < ZOOM_FULL;
-    let mesh = with_scratch(&MESH_SCRATCH, |scratch| {
-        // Finer regions may stand in for some octants of a coarse one.
-        let mesh = if is_coarse { try_mesh_octants } else { try_mesh_region };
-        mesh(&region, border, scratch, go_on)
+    let region = tracing::debug_span!("decode", bytes = file.bytes().len()).in_scope(|| {
+        let decoder = Decoder::new(file.bytes()).map_err(bad)?.stop_when(Arc::clone(stop));
+        if let Some(metadata) = decoder.metadata() {
+            metadata_seen(&metadata);
+        }
+        let decode = |step| with_scratch(&ATLAS_SCRATCH, |scratch| decoder.decode_strip(step, scratch));
+        let strips = (0..decoder.n_steps()).into_par_iter().map(decode).collect::<Result<Vec<_>, _>>().map_err(bad)?;
+        decoder.assemble(strips).map_err(bad)
     })?;
-    let keeps_voxels = keep_coarse_voxels || !is_coarse;
-    Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh })
+    let is_coarse = key.tile.zoom() < ZOOM_FULL;
+    let mesh = tracing::debug_span!("mesh").in_scope(|| {
+        with_scratch(&MESH_SCRATCH, |scratch| {
+            // Finer regions may stand in for some octants of a coarse one.
+            let mesh = if is_coarse { try_mesh_octants } else { try_mesh_region };
+            mesh(&region, border, scratch, go_on)
+        })
+    })?;
+    let has_boxes = extras.boxes && !is_coarse;
+    let fill = || tracing::debug_span!("boxes").in_scope(|| try_mesh_boxes(&region.occupancy, go_on));
+    let boxes = has_boxes.then(fill).transpose()?.map(Arc::new);
+    let keeps_voxels = extras.coarse_voxels || !is_coarse;
+    Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh, boxes })
 }
 
 /// What is wrong where a file says that it is of another place: rows counted from the wrong side, files mixed up, or a

@@ -15,8 +15,9 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use rustc_hash::{FxHashMap, FxHashSet};
 use tokio::runtime::Runtime;
 use tokio::task::AbortHandle;
+use tracing::Instrument as _;
 
-use super::build::{BuildError, build, contradiction};
+use super::build::{BuildError, Extras, build, contradiction};
 use crate::atlas::{AtlasMetadata, EncodedAtlas};
 use crate::geo::RegionKey;
 use crate::mesh::BorderPolicy;
@@ -38,10 +39,14 @@ pub struct LoaderConfig {
     /// Whether regions coarser than zoom 17 keep their voxels, for whoever picks or clips in them: 2 MiB of occupancy
     /// each, and as much and more of colours. Otherwise only their surface is kept.
     pub keep_coarse_voxels: bool,
+    /// Whether regions of zoom 17 are also filled with boxes, for [`BoxSlots`](crate::stream::BoxSlots): 24 bytes a box,
+    /// some thousands of them in a city.
+    pub build_boxes: bool,
 }
 
 impl Default for LoaderConfig {
-    /// Two threads for input and output, one core left to the frame, 256 events, no voxels of coarse zooms.
+    /// Two threads for input and output, one core left to the frame, 256 events, no voxels of coarse zooms and no
+    /// boxes.
     fn default() -> Self {
         let n_cores = available_parallelism().map_or(1, NonZero::get);
         Self {
@@ -49,6 +54,7 @@ impl Default for LoaderConfig {
             cpu_threads: n_cores.saturating_sub(1).max(1),
             events_max: 256,
             keep_coarse_voxels: false,
+            build_boxes: false,
         }
     }
 }
@@ -67,7 +73,7 @@ pub struct Loader {
 struct Shared {
     source: Source,
     events: SyncSender<Event>,
-    keep_coarse_voxels: bool,
+    extras: Extras,
     /// The tasks that somebody still wants an answer of.
     running: Mutex<FxHashMap<Ticket, Running>>,
     waker: Mutex<Option<Waker>>,
@@ -116,7 +122,7 @@ impl Loader {
         let shared = Arc::new(Shared {
             source,
             events: sender,
-            keep_coarse_voxels: config.keep_coarse_voxels,
+            extras: Extras { coarse_voxels: config.keep_coarse_voxels, boxes: config.build_boxes },
             running: Mutex::default(),
             waker: Mutex::default(),
             logged: Mutex::default(),
@@ -167,9 +173,11 @@ impl Loader {
     fn fetch(&self, ticket: Ticket, key: RegionKey) {
         let Some(runtime) = &self.runtime else { return };
         let shared = Arc::clone(&self.shared);
+        // No child of the frame that asks for it: it lives longer.
+        let span = tracing::debug_span!(parent: None, "fetch", region = %key, ticket = ticket.0);
         // Held until the handle is in, so that a task that ends at once finds it there to take out.
         let mut running = lock(&self.shared.running);
-        let task = runtime.spawn(async move {
+        let fetch = async move {
             let fetch = AssertUnwindSafe(async { shared.source.fetch(key).await });
             let outcome = match fetch.catch_unwind().await {
                 Ok(Ok(Some(atlas))) => Outcome::Fetched(atlas),
@@ -178,7 +186,8 @@ impl Loader {
                 Err(panic) => shared.panicked(key, &*panic),
             };
             shared.finish(ticket, key, outcome);
-        });
+        };
+        let task = runtime.spawn(fetch.instrument(span));
         running.insert(ticket, Running::Fetch(task.abort_handle()));
     }
 
@@ -186,12 +195,13 @@ impl Loader {
         let shared = Arc::clone(&self.shared);
         let stop = Arc::new(AtomicBool::new(false));
         lock(&self.shared.running).insert(ticket, Running::Build(Arc::clone(&stop)));
+        let span = tracing::debug_span!(parent: None, "build", region = %key, ticket = ticket.0);
         self.pool.spawn_fifo(move || {
+            let _in_span = span.enter();
             let border = if shared.source.is_lowest(key) { BorderPolicy::Floored } else { BorderPolicy::Closed };
             let see = |metadata: &AtlasMetadata| shared.check_identity(key, metadata);
-            let outcome = match catch_unwind(AssertUnwindSafe(|| {
-                build(key, &atlas, border, shared.keep_coarse_voxels, &stop, see)
-            })) {
+            let outcome = match catch_unwind(AssertUnwindSafe(|| build(key, &atlas, border, shared.extras, &stop, see)))
+            {
                 Ok(Ok(built)) => Outcome::Built(Arc::new(built)),
                 Ok(Err(BuildError::Aborted)) => return,
                 Ok(Err(BuildError::Bad(error))) => {

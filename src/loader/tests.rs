@@ -120,6 +120,20 @@ fn a_coarse_region_comes_in_octants_and_keeps_its_voxels_where_asked() {
 }
 
 #[test]
+fn boxes_come_with_regions_of_zoom_17_where_asked() {
+    for (build_boxes, zoom_out, expected) in [(true, false, Some(1)), (true, true, None), (false, false, None)] {
+        let (loader, _) = loader(&LoaderConfig { build_boxes, ..LoaderConfig::default() });
+        let key = if zoom_out { key(9).parent().unwrap() } else { key(9) };
+        loader.run(Command::Build { ticket: Ticket(1), key, atlas: atlas() });
+        let Outcome::Built(built) = next(&loader).outcome else { panic!("the file is good") };
+        assert_eq!(built.boxes.as_ref().map(|boxes| boxes.len()), expected);
+        let boxes_bytes = expected.map_or(0, |n| 24 * n);
+        let others = built.voxels.as_ref().map_or(0, Region::size_bytes) + built.mesh.gpu_bytes();
+        assert_eq!(built.size_bytes(), others + boxes_bytes, "they count into the budget");
+    }
+}
+
+#[test]
 fn files_in_the_wrong_place_are_noticed() {
     let of = |key| AtlasMetadata { key, base: -32, voxel_size_m: 1.0, clipped: 0, credit: String::new() };
     let key = |y: u32, layer| RegionKey::new(TileCoord::new(17, 9, y).unwrap(), layer);

@@ -11,6 +11,8 @@
 //!     then along +z while all of that sheet is
 //! ```
 
+use std::convert::Infallible;
+
 use crate::limits::REGION_VOXELS;
 use crate::mesh::faces::{ROW_EMPTY, Row, is_empty};
 use crate::voxel::Occupancy;
@@ -48,6 +50,11 @@ impl BoxMesh {
         self.pos.is_empty()
     }
 
+    /// Bytes held, for budgets.
+    pub fn size_bytes(&self) -> usize {
+        (self.pos.capacity() + self.scl.capacity()) * size_of::<f32>()
+    }
+
     fn push(&mut self, min: [usize; 3], size: [usize; 3]) {
         // Halves up to 256 are exact in f32.
         self.pos.extend([0, 1, 2].map(|axis| min[axis] as f32 + size[axis] as f32 / 2.0));
@@ -57,11 +64,22 @@ impl BoxMesh {
 
 /// The boxes of a region (the reference system's `greedyMesh`).
 pub fn mesh_boxes(occupancy: &Occupancy) -> BoxMesh {
+    let Ok(boxes) = try_mesh_boxes(occupancy, || Ok::<_, Infallible>(()));
+    boxes
+}
+
+/// As [`mesh_boxes`], but asks `go_on` before each of the 256 planes along z.
+///
+/// # Errors
+///
+/// Whatever `go_on` says; nothing else fails.
+pub fn try_mesh_boxes<E>(occupancy: &Occupancy, mut go_on: impl FnMut() -> Result<(), E>) -> Result<BoxMesh, E> {
     const SIDE: usize = REGION_VOXELS as usize;
     let mut left = occupancy.clone();
     let rows = left.rows_mut();
     let mut boxes = BoxMesh::default();
     for z in 0..SIDE {
+        go_on()?;
         for y in 0..SIDE {
             while let Some((x, run)) = first_run(&rows[y + SIDE * z]) {
                 let size_x = run.iter().map(|word| word.count_ones() as usize).sum();
@@ -77,7 +95,9 @@ pub fn mesh_boxes(occupancy: &Occupancy) -> BoxMesh {
             }
         }
     }
-    boxes
+    boxes.pos.shrink_to_fit();
+    boxes.scl.shrink_to_fit();
+    Ok(boxes)
 }
 
 /// The first run of set bits and where it begins.

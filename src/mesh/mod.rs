@@ -13,13 +13,15 @@ mod face_colour;
 mod octants;
 mod region;
 
+mod box_buffers;
 mod boxes;
 
 #[cfg(test)]
 mod tests;
 
 pub use border::{BorderPlanes, BorderPolicy};
-pub use boxes::{BoxMesh, mesh_boxes};
+pub use box_buffers::BoxBuffers;
+pub use boxes::{BoxMesh, mesh_boxes, try_mesh_boxes};
 pub use octants::{mesh_octants, try_mesh_octants};
 #[cfg(feature = "gpu")]
 pub(crate) use quad::octant_runs;

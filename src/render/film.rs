@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use super::picture::{RenderError, Rendered, with_caption};
+use super::picture::{RenderError, RenderOptions, Rendered, with_caption};
 use super::session::Session;
-use crate::gpu::{FrameStyle, Gpu, Offscreen};
+use crate::gpu::{Gpu, Offscreen};
 use crate::source::Source;
 use crate::stream::Progress;
 use crate::view::{CameraPath, Pose, View};
@@ -39,7 +39,7 @@ pub fn film<E: From<RenderError>>(
     lens: &View,
     n_pictures: usize,
     pace: Pace,
-    style: FrameStyle,
+    options: RenderOptions,
     mut on_progress: impl FnMut(usize, Progress),
     mut on_picture: impl FnMut(usize, &Pose, Rendered) -> Result<(), E>,
 ) -> Result<(), E> {
@@ -47,6 +47,9 @@ pub fn film<E: From<RenderError>>(
     let target = Offscreen::new(&gpu, lens.width_px, lens.height_px).map_err(RenderError::from)?;
     let attribution = source.tileset().attribution.clone();
     let mut session = Session::new(&gpu, Offscreen::FORMAT, source).map_err(RenderError::from)?;
+    if let Some(listener) = options.listener {
+        session.listen(listener);
+    }
     let view_at = |secs: f64| View { pose: path.pose_at(secs), ..*lens };
     let mut took_off = None;
     for idx in 0..n_pictures {
@@ -63,7 +66,7 @@ pub fn film<E: From<RenderError>>(
         };
         took_off.get_or_insert_with(Instant::now);
         on_progress(idx, session.progress());
-        let (picture, stats) = session.take_picture(&target, &view, style).map_err(RenderError::from)?;
+        let (picture, stats) = session.take_picture(&target, &view, options.style).map_err(RenderError::from)?;
         let rendered = Rendered {
             picture: with_caption(picture, attribution.as_deref()),
             progress: session.progress(),

@@ -9,5 +9,5 @@ mod picture;
 mod session;
 
 pub use film::{Pace, film};
-pub use picture::{RenderError, Rendered, render};
+pub use picture::{RenderError, RenderOptions, Rendered, render};
 pub use session::{Failure, Session};

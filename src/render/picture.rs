@@ -10,7 +10,7 @@ use super::film::complete;
 use super::session::{Failure, Session};
 use crate::gpu::{FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture};
 use crate::source::Source;
-use crate::stream::Progress;
+use crate::stream::{Listener, Progress};
 use crate::view::View;
 
 /// Why there is no picture.
@@ -23,6 +23,14 @@ pub enum RenderError {
     /// The system gives no threads.
     #[error("the loader cannot start: {0}")]
     Loader(#[from] io::Error),
+}
+
+/// How pictures are made.
+pub struct RenderOptions {
+    /// How they look.
+    pub style: FrameStyle,
+    /// Whoever is told what the stream does meanwhile; see [`Session::listen`].
+    pub listener: Option<Listener>,
 }
 
 /// A picture, and what came of the regions in it.
@@ -51,17 +59,20 @@ pub struct Rendered {
 pub fn render(
     source: Source,
     view: &View,
-    style: FrameStyle,
+    options: RenderOptions,
     mut on_progress: impl FnMut(Progress),
 ) -> Result<Rendered, RenderError> {
     let gpu = Gpu::headless_blocking()?;
     let target = Offscreen::new(&gpu, view.width_px, view.height_px)?;
     let attribution = source.tileset().attribution.clone();
     let mut session = Session::new(&gpu, Offscreen::FORMAT, source)?;
+    if let Some(listener) = options.listener {
+        session.listen(listener);
+    }
     complete(&mut session, view, &mut on_progress);
     on_progress(session.progress());
 
-    let (picture, stats) = session.take_picture(&target, view, style)?;
+    let (picture, stats) = session.take_picture(&target, view, options.style)?;
     Ok(Rendered {
         picture: with_caption(picture, attribution.as_deref()),
         progress: session.progress(),

@@ -17,7 +17,7 @@ use crate::gpu::{FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Pictu
 use crate::limits::{UPLOAD_BYTES_PER_FRAME, UPLOAD_MILLIS_PER_FRAME};
 use crate::loader::{Loader, LoaderConfig};
 use crate::source::{AtlasSource as _, Source};
-use crate::stream::{Frame, Notice, Progress, Scene, SceneConfig};
+use crate::stream::{DebugEvent, Frame, ListenerId, Notice, Progress, Scene, SceneConfig};
 use crate::view::{Interest, InterestFinder, Motion, Pose, TilesetGrid, View, eased_reach};
 
 /// A tileset being streamed into a renderer: give it a view a frame.
@@ -81,8 +81,20 @@ impl Session {
         self.loader.set_waker(waker);
     }
 
+    /// Has `listener` told what the stream does, region by region; see [`Scene::listen`]. It is called within
+    /// [`advance`](Self::advance) and [`wait`](Self::wait), and is not to hold them up.
+    pub fn listen(&mut self, listener: impl FnMut(&DebugEvent) + Send + 'static) -> ListenerId {
+        self.scene.listen(listener)
+    }
+
+    /// Stops telling a listener. Whether there was one.
+    pub fn unlisten(&mut self, id: ListenerId) -> bool {
+        self.scene.unlisten(id)
+    }
+
     /// One step of the stream: takes what has arrived, asks for what the view wants, uploads what fits the frame.
     pub fn advance(&mut self, view: &View) {
+        let _span = tracing::debug_span!("advance").entered();
         while let Some(event) = self.loader.try_event() {
             self.scene.handle(event, self.started.elapsed());
         }
@@ -125,6 +137,7 @@ impl Session {
         }
         let started = Instant::now();
         let sent_bytes: usize = frame.uploads.iter().map(|step| step.bytes.len()).sum();
+        let _span = (sent_bytes > 0).then(|| tracing::debug_span!("upload", bytes = sent_bytes).entered());
         let (cleared, shown): (Vec<_>, Vec<_>) = frame.updates.iter().partition(|update| update.region.is_none());
         let mut refused = Vec::new();
         for update in cleared {
@@ -174,6 +187,7 @@ impl Session {
         view: &View,
         style: FrameStyle,
     ) -> FrameStats {
+        let _span = tracing::debug_span!("draw").entered();
         let reach_voxels = self.shown_reach.map_or(0.0, |(shown, _)| shown);
         self.renderer.draw(encoder, target, &Self::with_reach(view, reach_voxels), style)
     }

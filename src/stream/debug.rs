@@ -82,7 +82,8 @@ pub struct DebugEvent {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ListenerId(u64);
 
-type Listener = Box<dyn FnMut(&DebugEvent) + Send>;
+/// Whoever is told of the events, as [`Scene::listen`](super::Scene::listen) takes it.
+pub type Listener = Box<dyn FnMut(&DebugEvent) + Send>;
 
 /// The listeners and the record behind their events.
 #[derive(Default)]

@@ -6,6 +6,7 @@
 //!
 //! [`Queue`], [`Store`] and [`Slots`] are generic over the key and know no region; only [`Scene`] joins them.
 
+mod boxes;
 mod cover;
 mod debug;
 mod hosts;
@@ -17,7 +18,8 @@ mod scene;
 mod slots;
 mod store;
 
-pub use debug::{CellCache, CellState, DebugCell, DebugEvent, ListenerId};
+pub use boxes::{AtlasHandle, BoxError, BoxSlots, BoxUpdate};
+pub use debug::{CellCache, CellState, DebugCell, DebugEvent, Listener, ListenerId};
 pub use progress::Progress;
 pub use protocol::{
     BuiltRegion, Command, Event, LoadError, Notice, OctantUpdate, Outcome, SlotUpdate, Ticket, UploadStep,

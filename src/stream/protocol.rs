@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::atlas::EncodedAtlas;
 use crate::geo::RegionKey;
-use crate::mesh::RegionMesh;
+use crate::mesh::{BoxMesh, RegionMesh};
 use crate::voxel::Region;
 
 /// The number of one task. An answer whose ticket is no longer the region's is stale and changes nothing.
@@ -66,7 +66,7 @@ pub enum Outcome {
 }
 
 /// A region that can be drawn: what [`Outcome::Built`] carries and a [`SlotUpdate`] hands on.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, PartialEq)]
 pub struct BuiltRegion {
     /// Which region.
     pub key: RegionKey,
@@ -74,6 +74,9 @@ pub struct BuiltRegion {
     pub voxels: Option<Region>,
     /// Its surface.
     pub mesh: RegionMesh,
+    /// The boxes that fill it, where they were asked for: for renderers made for the reference system, see
+    /// [`BoxSlots`](super::BoxSlots).
+    pub boxes: Option<Arc<BoxMesh>>,
 }
 
 impl BuiltRegion {
@@ -84,7 +87,8 @@ impl BuiltRegion {
 
     /// Bytes that it takes on the CPU, for budgets.
     pub fn size_bytes(&self) -> usize {
-        self.voxels.as_ref().map_or(0, Region::size_bytes) + self.mesh.gpu_bytes()
+        let voxels_bytes = self.voxels.as_ref().map_or(0, Region::size_bytes);
+        voxels_bytes + self.mesh.gpu_bytes() + self.boxes.as_ref().map_or(0, |boxes| boxes.size_bytes())
     }
 }
 
@@ -151,9 +155,8 @@ pub enum Notice {
 
 /// A change of one slot, to be made whole: geometry, colours and offset together.
 ///
-/// Who brings a renderer that wants the reference system's texture expands `region.voxels` to RGBA8, row by row; nothing
-/// is expanded before.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Who brings a renderer that wants the reference system's boxes and texture hands it to [`BoxSlots`](super::BoxSlots).
+#[derive(Debug, Clone, PartialEq)]
 pub struct SlotUpdate {
     /// The slot, 0..[`SLOTS_MAX`](crate::limits::SLOTS_MAX).
     pub at: usize,
@@ -185,7 +188,7 @@ pub struct OctantUpdate {
 /// The slot was cleared before, and shows nothing until that update arrives. The parts of a mesh come in order: the first
 /// begins at 0, each begins where the one before ended, and the last ends at
 /// [`gpu_bytes`](crate::mesh::RegionMesh::gpu_bytes).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct UploadStep {
     /// The slot.
     pub at: usize,

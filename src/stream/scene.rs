@@ -82,7 +82,7 @@ impl Default for SceneConfig {
 }
 
 /// What is to be done now, in this order.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Frame {
     /// For the loader: aborts first, then what starts.
     pub commands: Vec<Command>,

@@ -26,16 +26,26 @@ pub(crate) struct Loaded {
 impl Loaded {
     /// Has everything answered until nothing is left to do.
     pub(crate) fn new(spec: &str) -> Self {
+        let mut loaded = Self::begun(spec);
+        loaded.settle();
+        loaded
+    }
+
+    /// A view of which nothing has been asked for.
+    pub(crate) fn begun(spec: &str) -> Self {
         let pose = spec.parse::<ViewSpec>().expect("a view").pose();
         let view = View { pose, fov_y_rad: 0.9, width_px: 1920, height_px: 1080, draw_distance_voxels: 60_000.0 };
         let config = SceneConfig { base: -32, ..SceneConfig::default() };
         let (finder, motion) = (InterestFinder::default(), Motion::default());
-        let mut loaded = Self { view, motion, finder, scene: Scene::new(config), now: Duration::ZERO };
+        Self { view, motion, finder, scene: Scene::new(config), now: Duration::ZERO }
+    }
+
+    /// Stands still until nothing is left to do.
+    pub(crate) fn settle(&mut self) {
         while {
-            loaded.step(pose);
-            !loaded.is_settled()
+            self.step(self.view.pose);
+            !self.is_settled()
         } {}
-        loaded
     }
 
     fn is_settled(&self) -> bool {
@@ -84,5 +94,5 @@ fn built(key: RegionKey) -> BuiltRegion {
     let quads = vec![Quad::new([0; 3], Face::PosY, 1, 1); 800];
     let octant_ends = (key.tile.zoom() < 17).then(|| std::array::from_fn(|octant| 100 * (octant as u32 + 1)));
     let face_colours = FaceColours::Direct { entries: Vec::new() };
-    BuiltRegion { key, voxels: None, mesh: RegionMesh { quads, face_colours, octant_ends } }
+    BuiltRegion { key, voxels: None, mesh: RegionMesh { quads, face_colours, octant_ends }, boxes: None }
 }

@@ -61,7 +61,7 @@ pub(crate) fn fill(at: usize, region: Region, offset: [i64; 3]) -> SlotUpdate {
     let key = RegionKey::new(TileCoord::new(17, 116_415, 51_623).unwrap(), 0);
     SlotUpdate {
         at,
-        region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh })),
+        region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh, boxes: None })),
         offset,
         octants: SlotUpdate::ALL_OCTANTS,
     }
@@ -71,7 +71,12 @@ pub(crate) fn fill(at: usize, region: Region, offset: [i64; 3]) -> SlotUpdate {
 pub(crate) fn fill_octants(at: usize, zoom: u8, region: Region, offset: [i64; 3], octants: u8) -> SlotUpdate {
     let mesh = mesh_octants(&region, BorderPolicy::Closed, &mut Scratch::new());
     let key = RegionKey::new(TileCoord::new(zoom, 116_415 >> (17 - zoom), 51_623 >> (17 - zoom)).unwrap(), 0);
-    SlotUpdate { at, region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh })), offset, octants }
+    SlotUpdate {
+        at,
+        region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh, boxes: None })),
+        offset,
+        octants,
+    }
 }
 
 /// The voxels that lie in some of a region's octants.

@@ -204,5 +204,6 @@ fn built(key: RegionKey) -> BuiltRegion {
         key,
         voxels: None,
         mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends },
+        boxes: None,
     }
 }

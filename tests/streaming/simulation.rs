@@ -331,6 +331,7 @@ pub(crate) fn built(key: RegionKey) -> Arc<BuiltRegion> {
             key,
             voxels: Some(Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) }),
             mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends: None },
+            boxes: None,
         })
     };
     BUILT.with_borrow_mut(|built| Arc::clone(built.entry(key).or_insert_with(new)))

@@ -51,12 +51,22 @@ pub(crate) struct SourceArgs {
     pub(crate) net: NetArgs,
 }
 
+/// What every command that streams takes.
+#[derive(Debug, Args)]
+pub(crate) struct WatchArgs {
+    /// Write what the stream does, region by region, to a file: a JSON object a line; an old file is overwritten
+    #[arg(long, value_name = "FILE")]
+    pub(crate) events: Option<PathBuf>,
+}
+
 /// Arguments of `voxatlas view`.
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
     /// The window's size in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     pub(crate) size: (u32, u32),
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
 }
@@ -88,6 +98,8 @@ pub(crate) struct RenderArgs {
     /// Say nothing but errors
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
 }

@@ -5,6 +5,7 @@
 mod args;
 mod args_net;
 mod cache;
+mod events;
 mod hud;
 mod input;
 mod open;
@@ -12,9 +13,12 @@ mod painter;
 mod picture;
 mod window;
 
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use tracing_subscriber::fmt::format;
+use tracing_subscriber::fmt::format::FmtSpan;
 
 use args::{Cli, Command};
 
@@ -32,14 +36,19 @@ fn main() -> ExitCode {
     })
 }
 
-/// The log goes to standard error; `RUST_LOG` chooses what of it, warnings by default.
+/// The log goes to standard error; `RUST_LOG` chooses what of it, warnings by default. Of a span it tells the end, and how
+/// long it was busy and idle.
 fn init_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_default_env()
         .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("warn,wgpu_hal=error"));
+    let is_coloured =
+        std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     tracing_subscriber::fmt()
         .with_env_filter(filter)
         .with_writer(std::io::stderr)
-        .with_target(false)
-        .without_time()
+        .with_ansi(is_coloured)
+        // Given whole: `without_time` of the subscriber would take the spans' times away, too.
+        .event_format(format().with_target(false).without_time())
+        .with_span_events(FmtSpan::CLOSE)
         .init();
 }

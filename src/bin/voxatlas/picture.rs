@@ -9,11 +9,12 @@ use std::time::Instant;
 use anyhow::{Context as _, Result};
 use serde::Serialize;
 use voxatlas::gpu::{FrameStyle, Picture};
-use voxatlas::render::{Failure, Pace, Rendered, film, render};
+use voxatlas::render::{Failure, Pace, RenderOptions, Rendered, film, render};
 use voxatlas::stream::Progress;
 use voxatlas::view::{CameraPath, Pose, View, ViewSpec};
 
 use crate::args::RenderArgs;
+use crate::events::EventsFile;
 use crate::open::{self, DRAW_DISTANCE_VOXELS, FOV_Y_RAD};
 
 /// Renders the picture, or the film, writes it, and says what came of it.
@@ -33,6 +34,8 @@ pub(crate) fn run(args: &RenderArgs) -> Result<ExitCode> {
         height_px: args.size.1,
         draw_distance_voxels: DRAW_DISTANCE_VOXELS,
     };
+    let listener = args.watch.events.as_deref().map(EventsFile::create).transpose()?.map(EventsFile::into_listener);
+    let options = RenderOptions { style: FrameStyle::Lit, listener };
     let mut has_failures = false;
     if let Some(file) = &args.path {
         let path = read_path(file, args.speed)?;
@@ -49,19 +52,10 @@ pub(crate) fn run(args: &RenderArgs) -> Result<ExitCode> {
             write_png(&out, &rendered.picture)?;
             report(&out, pose, &rendered, began)
         };
-        film(
-            source,
-            &path,
-            &lens(path.pose_at(0.0)),
-            args.frames as usize,
-            pace,
-            FrameStyle::Lit,
-            on_progress,
-            on_picture,
-        )?;
+        film(source, &path, &lens(path.pose_at(0.0)), args.frames as usize, pace, options, on_progress, on_picture)?;
     } else {
         let pose = open::first_view(&args.source, &source)?.pose();
-        let rendered = render(source, &lens(pose), FrameStyle::Lit, |progress| {
+        let rendered = render(source, &lens(pose), options, |progress| {
             if shows_progress {
                 show("", progress);
             }

@@ -21,6 +21,7 @@ use winit::keyboard::{KeyCode, PhysicalKey};
 use winit::window::{CursorGrabMode, Window, WindowId};
 
 use crate::args::ViewArgs;
+use crate::events::EventsFile;
 use crate::hud::{Hud, RegionCounts};
 use crate::input::{InputState, LOOK_BUTTON};
 use crate::open::{self, DRAW_DISTANCE_VOXELS, FOV_Y_RAD};
@@ -36,13 +37,14 @@ const REST: Duration = Duration::from_secs(1);
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let source = open::source(&args.source)?;
     let first_view = open::first_view(&args.source, &source)?;
+    let events = args.watch.events.as_deref().map(EventsFile::create).transpose()?;
     let event_loop = EventLoop::<Wake>::with_user_event().build().context(
         "no window can be opened: is a display running (DISPLAY or WAYLAND_DISPLAY)? `voxatlas render` needs none",
     )?;
     event_loop.set_control_flow(ControlFlow::Wait);
     let mut viewer = Viewer {
         proxy: event_loop.create_proxy(),
-        start: Some(Start { source, size_px: args.size }),
+        start: Some(Start { source, events, size_px: args.size }),
         first_view,
         running: None,
         failure: None,
@@ -61,6 +63,7 @@ struct Wake;
 /// What the first window is made from.
 struct Start {
     source: Source,
+    events: Option<EventsFile>,
     size_px: (u32, u32),
 }
 
@@ -161,7 +164,7 @@ struct Running {
 impl Running {
     fn start(
         event_loop: &ActiveEventLoop,
-        Start { source, size_px }: Start,
+        Start { source, events, size_px }: Start,
         first_view: ViewSpec,
         proxy: EventLoopProxy<Wake>,
     ) -> Result<Self> {
@@ -178,7 +181,10 @@ impl Running {
         let surface = WindowSurface::new(&gpu, surface, &window)?;
         let overlay = Overlay::new(&gpu, surface.format(), &window);
         let attribution = source.tileset().attribution.clone().unwrap_or_default();
-        let session = Session::new(&gpu, surface.format(), source).context("the loader cannot start")?;
+        let mut session = Session::new(&gpu, surface.format(), source).context("the loader cannot start")?;
+        if let Some(events) = events {
+            session.listen(events.into_listener());
+        }
         session.set_waker(move || {
             // The loop is gone where this fails, and with it whoever would draw.
             let _ = proxy.send_event(Wake);

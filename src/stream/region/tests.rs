@@ -137,6 +137,7 @@ fn built(quads: Vec<Quad>) -> BuiltRegion {
         key: RegionKey::new(TileCoord::new(17, 1, 2).unwrap(), 0),
         voxels: Some(Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) }),
         mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends: None },
+        boxes: None,
     }
 }
 
