@@ -23,7 +23,12 @@ fn city() -> BuiltRegion {
     let voxels = Region::paint(occupancy, ColourDepth::Indexed(vec![[9, 8, 7]]), |_, _, _| 0);
     let mesh = mesh_region(&voxels, BorderPolicy::Closed, &mut Scratch::new());
     let boxes = Some(Arc::new(mesh_boxes(&voxels.occupancy)));
-    BuiltRegion { key: RegionKey::new("17/116415/51623".parse().unwrap(), 0), voxels: Some(voxels), mesh, boxes }
+    BuiltRegion {
+        key: RegionKey::new("17/116415/51623".parse().expect("a tile"), 0),
+        voxels: Some(voxels),
+        mesh,
+        boxes,
+    }
 }
 
 #[test]
