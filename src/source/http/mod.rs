@@ -77,8 +77,8 @@ pub(super) struct Body {
 #[derive(Debug)]
 pub(super) struct Keep {
     cache: DiskCache,
-    name: EntryName,
-    head: Head,
+    /// Boxed, since it rides along with every body.
+    answer: Box<(EntryName, Head)>,
 }
 
 /// What one question came to.
@@ -307,7 +307,7 @@ impl HttpClient {
     fn keep(&self, name: EntryName, head: Head) -> Option<Keep> {
         let cache = self.config.cache.clone()?;
         if may_keep(&head) {
-            return Some(Keep { cache, name, head });
+            return Some(Keep { cache, answer: Box::new((name, head)) });
         }
         cache.remove(&name);
         None
@@ -317,7 +317,8 @@ impl HttpClient {
 impl Keep {
     /// Keeps the answer, if its body is good: the body is looked at where blocking does no harm.
     pub(super) async fn keep(self, body: impl AsRef<[u8]> + Send + 'static, is_good: fn(&[u8]) -> bool) {
-        self.cache.put(self.name, self.head, body, is_good).await;
+        let (name, head) = *self.answer;
+        self.cache.put(name, head, body, is_good).await;
     }
 }
 
