@@ -59,6 +59,13 @@ fn mesh_region_counts_faces_and_quads() {
 
 #[cfg(feature = "net")]
 #[test]
+fn custom_source_makes_a_floor() {
+    let text = output("custom_source", &[]);
+    assert!(text.starts_with("region 17/65536/65536: ") && text.ends_with(" quads\n"), "{text}");
+}
+
+#[cfg(feature = "net")]
+#[test]
 fn stream_headless_loads_the_demo_city() {
     let text = output("stream_headless", &[]);
     assert!(text.starts_with("Demo city: voxatlas demo city"), "{text}");

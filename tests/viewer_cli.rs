@@ -40,7 +40,8 @@ fn command(args: &[&str]) -> Command {
         .env_remove("DISPLAY")
         .env_remove("WAYLAND_DISPLAY")
         .env_remove("WAYLAND_SOCKET")
-        .env_remove("RUST_LOG");
+        .env_remove("RUST_LOG")
+        .env_remove("VOXATLAS_TOKEN");
     command
 }
 
@@ -215,4 +216,107 @@ fn the_log_tells_of_each_fetch_and_build_how_long_it_took() {
         assert_eq!(ended("build{region=", step), built, "{step}: {stderr}");
     }
     assert!(stderr.contains("advance: close") && stderr.contains("advance:upload{bytes="), "{stderr}");
+
+#[test]
+fn a_city_that_was_seen_is_there_without_its_server() {
+    let dir = tempfile::tempdir().unwrap();
+    let cache = dir.path().join("cache");
+    let server = Files::serve(demo());
+    let picture = |name: &str, extra: &[&str]| {
+        let out = dir.path().join(name);
+        let url = server.url();
+        let args = ["render", url.as_str(), "--view", "0.0036,-0.0050,330,331,-17", "--size", "64x36", "--quiet"];
+        let tail = ["--out", out.to_str().unwrap(), "--cache-dir", cache.to_str().unwrap()];
+        let output = voxatlas(&[&args, tail.as_slice(), extra].concat());
+        (output.status.code(), text(&output.stderr), std::fs::read(out).ok())
+    };
+    let (code, stderr, first) = picture("a.png", &[]);
+    assert_eq!(code, Some(0), "{stderr}");
+    let n_requests = server.n_requests();
+    assert!(n_requests > 9);
+    for extra in [[].as_slice(), &["--offline"]] {
+        let (code, stderr, again) = picture("b.png", extra);
+        assert_eq!(code, Some(0), "{stderr}");
+        assert!(again == first, "{extra:?}: another picture");
+    }
+    assert_eq!(server.n_requests(), n_requests);
+
+    let run = |action: &str| {
+        let output = voxatlas(&["cache", action, "--cache-dir", cache.to_str().unwrap(), "--json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        serde_json::from_slice::<serde_json::Value>(&output.stdout).unwrap()
+    };
+    let info = run("info");
+    assert_eq!((info["files"].as_u64(), &info["hosts"][0]["host"]), (Some(n_requests as u64), &server.host().into()));
+    assert_eq!(run("clear")["files"], info["files"]);
+    assert_eq!(run("info")["files"], 0);
+    let (code, stderr, _) = picture("c.png", &["--offline"]);
+    assert!(code == Some(2) && stderr.contains("tiles.json") && stderr.contains("--offline"), "{code:?} {stderr}");
+}
+
+#[test]
+fn no_message_shows_a_secret() {
+    for args in [
+        ["render", "--header", "hidden-1", "--out", "a.png"],
+        ["render", "--proxy", "hidden-1", "--out", "a.png"],
+        ["render", "--token", "hidden-1\n", "--out", "a.png/b.png/"],
+    ] {
+        let output = voxatlas(&args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}");
+        assert!(!text(&output.stderr).contains("hidden-1"), "{}", text(&output.stderr));
+    }
+}
+
+/// A server of the files of a folder, which hold for an hour. It ends with the test.
+struct Files {
+    address: std::net::SocketAddr,
+    n_requests: std::sync::Arc<std::sync::atomic::AtomicUsize>,
+}
+
+impl Files {
+    fn serve(dir: PathBuf) -> Self {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let n_requests = std::sync::Arc::<std::sync::atomic::AtomicUsize>::default();
+        let counted = std::sync::Arc::clone(&n_requests);
+        std::thread::Builder::new()
+            .spawn(move || {
+                for stream in listener.incoming() {
+                    counted.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+                    // A client that leaves early costs nobody else an answer.
+                    let _ = stream.and_then(|stream| answer(stream, &dir));
+                }
+            })
+            .unwrap();
+        Self { address, n_requests }
+    }
+
+    fn host(&self) -> String {
+        self.address.to_string()
+    }
+
+    fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    fn n_requests(&self) -> usize {
+        self.n_requests.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}
+
+/// Answers one request and closes the connection.
+fn answer(mut stream: std::net::TcpStream, dir: &Path) -> std::io::Result<()> {
+    use std::io::{BufRead as _, Write as _};
+    let mut lines = std::io::BufReader::new(stream.try_clone()?).lines();
+    let request = lines.next().unwrap_or_else(|| Ok(String::new()))?;
+    while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
+    let path = request.split(' ').nth(1).unwrap_or_default().trim_start_matches('/');
+    let (status, body) = match std::fs::read(dir.join(path)) {
+        Ok(body) => ("200 OK", body),
+        Err(_) => ("404 Not Found", Vec::new()),
+    };
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\nConnection: close\r\nCache-Control: max-age=3600\r\n");
+    stream.write_all(format!("{head}Content-Length: {length}\r\n\r\n").as_bytes())?;
+    stream.write_all(&body)
 }

@@ -4,6 +4,7 @@
 
 mod damage;
 mod files;
+mod kept;
 mod local;
 mod remote;
 mod server;
@@ -37,7 +38,11 @@ struct Reader {
 
 impl Reader {
     fn open(text: &str) -> Self {
-        Self { runtime: Runtime::new().unwrap(), source: open(text).unwrap() }
+        Self::with(text, &config())
+    }
+
+    fn with(text: &str, config: &SourceConfig) -> Self {
+        Self { runtime: Runtime::new().unwrap(), source: Source::open_blocking(text, config).unwrap() }
     }
 
     fn fetch(&self, key: RegionKey) -> Fetched {

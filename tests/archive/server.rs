@@ -20,6 +20,7 @@ pub(crate) struct Ask {
     /// The bytes that are asked for, the end excluded.
     pub(crate) range: Range<usize>,
     pub(crate) if_match: Option<String>,
+    pub(crate) if_none_match: Option<String>,
     /// Requests before this one.
     pub(crate) n_before: usize,
 }
@@ -58,6 +59,9 @@ pub(crate) fn part(file: &[u8], ask: &Ask, headers: &str) -> Reply {
     let wrong_tag = ask.if_match.as_ref().is_some_and(|tag| !headers.contains(tag.as_str()));
     if wrong_tag {
         return answer("412 Precondition Failed", headers, b"");
+    }
+    if ask.if_none_match.as_ref().is_some_and(|tag| headers.contains(tag.as_str())) {
+        return answer("304 Not Modified", headers, b"");
     }
     let Range { start, end } = ask.range;
     let end = end.min(file.len());
@@ -136,6 +140,7 @@ async fn serve(
             path: request.split(' ').nth(1).unwrap_or_default().to_owned(),
             range: first.parse().unwrap()..last.parse::<usize>().unwrap() + 1,
             if_match: header("if-match"),
+            if_none_match: header("if-none-match"),
             n_before: asked.len(),
         };
         asked.push(ask.clone());

@@ -8,6 +8,7 @@
 mod cache;
 mod options;
 mod server;
+mod tls;
 
 use std::io::Write as _;
 use std::sync::OnceLock;

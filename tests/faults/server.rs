@@ -87,6 +87,10 @@ impl Server {
         format!("http://{}{path}", self.address)
     }
 
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// Requests for a path so far.
     pub(crate) fn hits(&self, path: &str) -> usize {
         self.requests(path).len()

@@ -41,13 +41,12 @@ struct Summary<'a> {
     bytes_max: Option<u64>,
     files: u64,
     bytes: u64,
-    hosts: Vec<Host<'a>>,
+    hosts: Vec<OfHost<'a>>,
 }
 
 #[derive(Serialize)]
-struct Host<'a> {
-    #[serde(rename = "host")]
-    name: &'a str,
+struct OfHost<'a> {
+    host: &'a str,
     files: u64,
     bytes: u64,
 }
@@ -81,7 +80,7 @@ pub(crate) fn run(command: &CacheCommand) -> Result<ExitCode> {
 }
 
 fn print_json(cache: &DiskCache, info: &CacheInfo, bytes_max: Option<u64>) -> Result<()> {
-    let hosts = info.hosts.iter().map(|host| Host { name: &host.host, files: host.n_files, bytes: host.bytes });
+    let hosts = info.hosts.iter().map(|host| OfHost { host: &host.host, files: host.n_files, bytes: host.bytes });
     let summary =
         Summary { dir: cache.dir(), bytes_max, files: info.n_files(), bytes: info.bytes(), hosts: hosts.collect() };
     println!("{}", serde_json::to_string(&summary)?);

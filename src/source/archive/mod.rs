@@ -22,8 +22,9 @@ mod reader;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use rustc_hash::FxHashSet;
 use url::Url;
 
 pub use document::{ArchiveDocument, LayerFile};
@@ -37,7 +38,7 @@ use super::body::describe_stranger;
 use super::config::SourceConfig;
 use super::error::SourceError;
 use super::{AtlasSource, FetchFuture, Fetched};
-use crate::atlas::{EncodedAtlas, Tileset};
+use crate::atlas::{EncodedAtlas, Tileset, is_whole};
 use crate::geo::RegionKey;
 use crate::stream::LoadError;
 
@@ -45,6 +46,8 @@ use crate::stream::LoadError;
 #[derive(Debug)]
 pub(super) struct ArchiveFiles {
     layers: BTreeMap<i32, Archive>,
+    /// Regions whose kept tile was no atlas, until another has come.
+    rejected: Mutex<FxHashSet<RegionKey>>,
 }
 
 /// Opens the tileset of the archive in a file.
@@ -83,28 +86,42 @@ async fn open(place: Place, config: &SourceConfig) -> Result<(Arc<Tileset>, Arch
     // Whatever its name is by now, the one that was opened is that of its layer.
     let opened = Once::ready(Arc::new(opened.through(apart.clone())));
     layers.insert(document.layer(), Archive::at(apart, config, promise(document.layer()), opened));
-    Ok((tileset, ArchiveFiles { layers }))
+    Ok((tileset, ArchiveFiles { layers, rejected: Mutex::default() }))
 }
 
 impl ArchiveFiles {
     async fn fetch(&self, key: RegionKey) -> Fetched {
         let Some(archive) = self.layers.get(&key.layer) else { return Ok(None) };
-        let bytes = archive.tile(key.tile).await?.filter(|bytes| !bytes.is_empty());
-        let Some(bytes) = bytes else { return Ok(None) };
-        match describe_stranger(&bytes, None) {
-            None => Ok(Some(EncodedAtlas::new(bytes))),
-            Some(found) => {
-                let name = self.name_of(key);
-                let what = format!("{name}: found {found}, expected an atlas, a PNG or WebP image of 4096 x 4096");
-                Err(LoadError::BadAtlas { what })
-            }
+        let is_kept_bad = self.rejected().contains(&key);
+        let part = archive.tile_part(key.tile, is_kept_bad).await?.filter(|part| !part.bytes.is_empty());
+        let Some(mut part) = part else { return Ok(None) };
+        if let Some(found) = describe_stranger(&part.bytes, None) {
+            let name = self.name_of(key);
+            let what = format!("{name}: found {found}, expected an atlas, a PNG or WebP image of 4096 x 4096");
+            return Err(LoadError::BadAtlas { what });
         }
+        let keep = part.take_keep();
+        let atlas = EncodedAtlas::new(part.bytes);
+        if let Some(keep) = keep {
+            keep.keep(atlas.clone(), is_whole).await;
+            self.rejected().remove(&key);
+        }
+        Ok(Some(atlas))
+    }
+
+    /// A panic while it is locked leaves it whole.
+    fn rejected(&self) -> MutexGuard<'_, FxHashSet<RegionKey>> {
+        self.rejected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl AtlasSource for ArchiveFiles {
     fn fetch(&self, key: RegionKey) -> FetchFuture<'_> {
         Box::pin(self.fetch(key))
+    }
+
+    fn reject(&self, key: RegionKey) {
+        self.rejected().insert(key);
     }
 
     fn name_of(&self, key: RegionKey) -> String {

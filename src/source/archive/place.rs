@@ -14,7 +14,7 @@ use super::document::LayerFile;
 use crate::source::config::SourceConfig;
 use crate::source::directory;
 use crate::source::error::SourceError;
-use crate::source::http::{FileVersion, HttpClient, Ranged, shown};
+use crate::source::http::{FileVersion, HttpClient, Keep, PartWanted, Ranged, shown};
 use crate::stream::LoadError;
 
 /// What stands at the end of messages about an archive.
@@ -36,6 +36,19 @@ pub(super) enum ReadError {
 pub(super) struct Part {
     pub(super) bytes: Vec<u8>,
     pub(super) version: FileVersion,
+    /// Present where it came from a server and may be kept.
+    keep: Option<Keep>,
+}
+
+impl Part {
+    fn new(bytes: Vec<u8>, version: FileVersion) -> Self {
+        Self { bytes, version, keep: None }
+    }
+
+    /// Takes the right to keep the bytes: for whoever finds them good.
+    pub(super) fn take_keep(&mut self) -> Option<Keep> {
+        self.keep.take()
+    }
 }
 
 /// Where an archive lies.
@@ -78,8 +91,14 @@ impl Place {
         }
     }
 
-    /// Reads a part of the archive, of the version `of` where that is given; fewer bytes where it ends before.
-    pub(super) async fn read(&self, range: Range<u64>, of: Option<&FileVersion>) -> Result<Part, ReadError> {
+    /// Reads a part of the archive, of the version `of` where that is given; fewer bytes where it ends before. What a
+    /// cache keeps of it is passed over where it was found to be no good.
+    pub(super) async fn read(
+        &self,
+        range: Range<u64>,
+        of: Option<&FileVersion>,
+        is_kept_bad: bool,
+    ) -> Result<Part, ReadError> {
         match self {
             Self::File(path) => {
                 let (path, of) = (path.clone(), of.cloned());
@@ -90,16 +109,18 @@ impl Place {
                     Err(error) => Err(transient(format!("{name}: {error}"))),
                 }
             }
-            Self::Url { url, client } => match client.get_range(url, range, of, EXPECTED).await {
-                Ok(Ranged::Part(bytes, version)) => Ok(Part { bytes, version }),
-                Ok(Ranged::Changed) => Err(ReadError::Changed),
-                Ok(Ranged::Absent) => Err(ReadError::Absent),
-                Err(error) => Err(ReadError::Failed(error)),
-            },
+            Self::Url { url, client } => {
+                match client.get_range(url, range, PartWanted { of, expected: EXPECTED, is_kept_bad }).await {
+                    Ok(Ranged::Part(bytes, version, keep)) => Ok(Part { bytes, version, keep }),
+                    Ok(Ranged::Changed) => Err(ReadError::Changed),
+                    Ok(Ranged::Absent) => Err(ReadError::Absent),
+                    Err(error) => Err(ReadError::Failed(error)),
+                }
+            }
             Self::Memory { bytes, .. } => {
                 let at = |end: u64| end.min(bytes.len() as u64) as usize;
                 let version = FileVersion { tag: None, size_bytes: Some(bytes.len() as u64) };
-                Ok(Part { bytes: bytes[at(range.start)..at(range.end)].to_vec(), version })
+                Ok(Part::new(bytes[at(range.start)..at(range.end)].to_vec(), version))
             }
         }
     }
@@ -134,7 +155,7 @@ fn read_file(path: &Path, range: Range<u64>, of: Option<&FileVersion>) -> Result
     file.seek(SeekFrom::Start(range.start)).map_err(of_io)?;
     let mut bytes = Vec::with_capacity((range.end - range.start) as usize);
     file.take(range.end - range.start).read_to_end(&mut bytes).map_err(of_io)?;
-    Ok(Part { bytes, version })
+    Ok(Part::new(bytes, version))
 }
 
 fn version_of(file: &File) -> io::Result<FileVersion> {

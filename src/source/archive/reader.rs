@@ -117,11 +117,16 @@ impl Archive {
     ///
     /// The archive cannot be read, or contradicts itself.
     pub async fn tile(&self, tile: TileCoord) -> Result<Option<Vec<u8>>, LoadError> {
+        Ok(self.tile_part(tile, false).await?.map(|part| part.bytes))
+    }
+
+    /// As [`Archive::tile`], with the right to keep it; anew from the server where what is kept was no good.
+    pub(super) async fn tile_part(&self, tile: TileCoord, is_kept_bad: bool) -> Result<Option<Part>, LoadError> {
         let tile_id = tile_id(tile);
         for _ in 0..=ARCHIVE_RESTARTS_MAX {
             let read = async {
                 let opened = self.opened().await?;
-                let read = opened.tile(tile_id, self.shared.file_bytes_max).await;
+                let read = opened.tile(tile_id, self.shared.file_bytes_max, is_kept_bad).await;
                 if matches!(read, Err(ReadError::Changed)) {
                     self.shared.opened.forget(|current| Arc::ptr_eq(current, &opened));
                 }
@@ -175,12 +180,17 @@ impl Archive {
 
 /// Reads header and root directory, and checks that the archive is still one of the tileset.
 async fn open(place: Place, promise: Option<Promise>) -> Result<Arc<Opened>, ReadError> {
-    let Part { bytes, version } = place.read(0..ARCHIVE_HEAD_BYTES as u64, None).await?;
+    let mut part = place.read(0..ARCHIVE_HEAD_BYTES as u64, None, false).await?;
+    let keep = part.take_keep();
+    let Part { bytes, version, .. } = part;
     let head = ArchiveHead::parse(&bytes, version.size_bytes).map_err(|found| damaged(&place, &found))?;
     let root = bytes[head.root.clone()].to_vec();
     let root = unpack(root, head.packing, ARCHIVE_DIRECTORY_BYTES_MAX, "a root directory")
         .and_then(|bytes| Directory::parse(&bytes))
         .map_err(|found| damaged(&place, &found))?;
+    if let Some(keep) = keep {
+        keep.keep(bytes, |_| true).await;
+    }
     let leaves = DirectoryCache::new(ARCHIVE_DIRECTORIES_BYTES_MAX);
     let opened = Opened { place, version, head, root, leaves };
     if let Some(promise) = promise {
@@ -196,9 +206,14 @@ impl Opened {
         Self { place, version, head, root, leaves: DirectoryCache::new(ARCHIVE_DIRECTORIES_BYTES_MAX) }
     }
 
-    async fn tile(self: &Arc<Self>, tile_id: u64, file_bytes_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
+    async fn tile(
+        self: &Arc<Self>,
+        tile_id: u64,
+        file_bytes_max: usize,
+        is_kept_bad: bool,
+    ) -> Result<Option<Part>, ReadError> {
         match self.find(tile_id).await? {
-            Some(entry) => self.content(entry, file_bytes_max).await,
+            Some(entry) => self.content(entry, file_bytes_max, is_kept_bad).await,
             None => Ok(None),
         }
     }
@@ -223,16 +238,20 @@ impl Opened {
         let opened = Arc::clone(self);
         let load = async move {
             let range = opened.head.leaf_at(entry.offset, entry.length).map_err(|found| opened.damaged(&found))?;
-            let bytes = opened.read(range).await?;
-            unpack(bytes, opened.head.packing, ARCHIVE_DIRECTORY_BYTES_MAX, "a leaf directory")
+            let mut part = opened.read(range, false).await?;
+            let keep = part.take_keep().map(|keep| (keep, part.bytes.clone()));
+            let directory = unpack(part.bytes, opened.head.packing, ARCHIVE_DIRECTORY_BYTES_MAX, "a leaf directory")
                 .and_then(|bytes| Directory::parse(&bytes))
-                .map(Arc::new)
-                .map_err(|found| opened.damaged(&found))
+                .map_err(|found| opened.damaged(&found))?;
+            if let Some((keep, bytes)) = keep {
+                keep.keep(bytes, |_| true).await;
+            }
+            Ok(Arc::new(directory))
         };
         self.leaves.get(entry.offset, || Box::pin(load)).await
     }
 
-    async fn content(&self, entry: Entry, file_bytes_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
+    async fn content(&self, entry: Entry, file_bytes_max: usize, is_kept_bad: bool) -> Result<Option<Part>, ReadError> {
         // The format forbids it, writers do it all the same; asked for, it would be a range without bytes.
         if entry.length == 0 {
             return Ok(None);
@@ -242,7 +261,7 @@ impl Opened {
             return Err(self.damaged(&found));
         }
         let range = self.head.tile_at(entry.offset, entry.length).map_err(|found| self.damaged(&found))?;
-        self.read(range).await.map(Some)
+        self.read(range, is_kept_bad).await.map(Some)
     }
 
     async fn document_text(&self) -> Result<(Vec<u8>, ArchiveHead), ReadError> {
@@ -250,9 +269,15 @@ impl Opened {
         if range.is_empty() {
             return Ok((Vec::new(), self.head.clone()));
         }
-        let bytes = self.read(range).await?;
-        let bytes =
-            unpack(bytes, self.head.packing, TILESET_BYTES_MAX, "metadata").map_err(|found| self.damaged(&found))?;
+        let mut part = self.read(range, false).await?;
+        let keep = part.take_keep().map(|keep| (keep, part.bytes.clone()));
+        let bytes = unpack(part.bytes, self.head.packing, TILESET_BYTES_MAX, "metadata")
+            .map_err(|found| self.damaged(&found))?;
+        if let Some((keep, packed)) = keep
+            && serde_json::from_slice::<serde::de::IgnoredAny>(&bytes).is_ok()
+        {
+            keep.keep(packed, |_| true).await;
+        }
         Ok((bytes, self.head.clone()))
     }
 
@@ -278,14 +303,15 @@ impl Opened {
     }
 
     /// Exactly these bytes, of this version.
-    async fn read(&self, range: Range<u64>) -> Result<Vec<u8>, ReadError> {
+    async fn read(&self, range: Range<u64>, is_kept_bad: bool) -> Result<Part, ReadError> {
         let expected_bytes = range.end - range.start;
         // A server that does not say the size of a file may still have one that ends before.
-        let Part { bytes, .. } = self.place.read(range, Some(&self.version)).await?;
-        if bytes.len() as u64 == expected_bytes {
-            return Ok(bytes);
+        let part = self.place.read(range, Some(&self.version), is_kept_bad).await?;
+        let n_bytes = part.bytes.len();
+        if n_bytes as u64 == expected_bytes {
+            return Ok(part);
         }
-        Err(self.damaged(&format!("{} bytes before the end of the file, expected {expected_bytes}", bytes.len())))
+        Err(self.damaged(&format!("{n_bytes} bytes before the end of the file, expected {expected_bytes}")))
     }
 
     fn too_deep(&self) -> ReadError {
@@ -329,8 +355,8 @@ impl ArchiveRuns {
     ///
     /// As for [`ArchiveRuns::next`].
     pub async fn content(&self, run: ArchiveRun) -> Result<Option<Vec<u8>>, LoadError> {
-        let read = self.opened.content(run.entry, self.archive.shared.file_bytes_max).await;
-        read.map_err(|error| self.archive.failure(error))
+        let read = self.opened.content(run.entry, self.archive.shared.file_bytes_max, false).await;
+        read.map(|part| part.map(|part| part.bytes)).map_err(|error| self.archive.failure(error))
     }
 
     async fn step(&mut self) -> Result<Option<ArchiveRun>, ReadError> {

@@ -24,9 +24,10 @@ const MAGIC: &[u8; 8] = b"vxcache1";
 const PREFIX_BYTES: usize = 28;
 
 /// The headers of an answer that are kept: all that its age, its next question and its reading depend on.
-const KEPT: [HeaderName; 10] = [
+const KEPT: [HeaderName; 11] = [
     header::AGE,
     header::CACHE_CONTROL,
+    header::CONTENT_RANGE,
     header::CONTENT_TYPE,
     header::DATE,
     header::ETAG,
@@ -121,7 +122,7 @@ impl Head {
     }
 
     /// When it came.
-    pub(super) fn received(&self) -> SystemTime {
+    pub(in crate::source) fn received(&self) -> SystemTime {
         SystemTime::UNIX_EPOCH.checked_add(Duration::from_secs(self.received_secs)).unwrap_or(SystemTime::UNIX_EPOCH)
     }
 }

@@ -19,6 +19,8 @@ mod client;
 mod pace;
 mod range;
 
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 use std::time::{Duration, SystemTime};
 
 use http::header::{CONTENT_TYPE, HeaderMap, LOCATION, RETRY_AFTER};
@@ -37,7 +39,7 @@ use crate::stream::LoadError;
 use client::OwnServer;
 use pace::Pace;
 
-pub(super) use range::{FileVersion, Ranged};
+pub(super) use range::{FileVersion, PartWanted, Ranged};
 
 /// A client, its patience and its cache.
 #[derive(Debug, Clone)]
@@ -46,6 +48,9 @@ pub(super) struct HttpClient {
     own: OwnServer,
     user_agent: String,
     config: SourceConfig,
+    /// When a file was last found to have changed between two parts, in seconds since 1970: parts that were kept until
+    /// then are asked about, since others of their version are gone.
+    changed_secs: Arc<AtomicU64>,
 }
 
 /// What is asked for.
@@ -72,8 +77,8 @@ pub(super) struct Body {
 #[derive(Debug)]
 pub(super) struct Keep {
     cache: DiskCache,
-    name: EntryName,
-    head: Head,
+    /// Boxed, since it rides along with every body.
+    answer: Box<(EntryName, Head)>,
 }
 
 /// What one question came to.
@@ -93,7 +98,8 @@ impl HttpClient {
     pub(super) fn with_own(url: &Url, own: Option<&Url>, config: &SourceConfig) -> Result<Self, SourceError> {
         let client = client::build(url, &config.http)?;
         let user_agent = config.http.user_agent();
-        Ok(Self { client, own: OwnServer::of(own), user_agent, config: config.clone() })
+        let changed_secs = Arc::new(AtomicU64::new(0));
+        Ok(Self { client, own: OwnServer::of(own), user_agent, config: config.clone(), changed_secs })
     }
 
     /// Says once where the user's headers do not go, or are not safe.
@@ -114,8 +120,7 @@ impl HttpClient {
 
     /// Gets a file; `None` where there is none.
     pub(super) async fn get(&self, url: &Url, wanted: &Wanted<'_>) -> Result<Option<Body>, LoadError> {
-        let started = Instant::now();
-        let mut request = Request { asked: url, at: url.clone(), wanted, config: &self.config, started };
+        let mut request = Request::new(url, wanted, &self.config);
         for _ in 0..=REDIRECTS_MAX {
             match self.step(&request).await? {
                 Step::File(body) => return Ok(Some(body)),
@@ -123,7 +128,7 @@ impl HttpClient {
                 Step::Moved(to) => request.at = to,
             }
         }
-        Err(request.permanent(&format!("too many redirects, more than {REDIRECTS_MAX}")))
+        Err(request.too_many_redirects())
     }
 
     /// Forgets what is kept of a file that was found to be no good.
@@ -211,18 +216,22 @@ impl HttpClient {
         stored: Stored,
         renewed: Option<Head>,
     ) -> Result<Option<Step>, LoadError> {
-        let Some(cache) = &self.config.cache else { return Ok(None) };
         if stored.head.is_absence {
             return Ok(Some(Step::Absent));
         }
-        // Where it is too old again at once, writing it anew would change nothing.
-        let renewed = renewed.filter(|head| judge(head, &self.user_agent, SystemTime::now()) == Verdict::Fresh);
         let headers = stored.head.headers();
-        let Some(bytes) = cache.body(name.clone(), stored, renewed).await else { return Ok(None) };
+        let Some(bytes) = self.body_of(name, stored, renewed).await else { return Ok(None) };
         match place_to_go(&headers, &request.at) {
             Some(place) => place.map(|to| Some(Step::Moved(to))).map_err(|found| request.permanent(&found)),
             None => Ok(Some(Step::File(Body { bytes, content_type: content_type(&headers), keep: None }))),
         }
+    }
+
+    /// The body of what is kept, which gets the head that a 304 gave it.
+    async fn body_of(&self, name: &EntryName, stored: Stored, renewed: Option<Head>) -> Option<Vec<u8>> {
+        // Where it is too old again at once, writing it anew would change nothing.
+        let renewed = renewed.filter(|head| judge(head, &self.user_agent, SystemTime::now()) == Verdict::Fresh);
+        self.config.cache.as_ref()?.body(name.clone(), stored, renewed).await
     }
 
     /// Sends a question and waits for the head of the answer.
@@ -298,7 +307,7 @@ impl HttpClient {
     fn keep(&self, name: EntryName, head: Head) -> Option<Keep> {
         let cache = self.config.cache.clone()?;
         if may_keep(&head) {
-            return Some(Keep { cache, name, head });
+            return Some(Keep { cache, answer: Box::new((name, head)) });
         }
         cache.remove(&name);
         None
@@ -308,7 +317,8 @@ impl HttpClient {
 impl Keep {
     /// Keeps the answer, if its body is good: the body is looked at where blocking does no harm.
     pub(super) async fn keep(self, body: impl AsRef<[u8]> + Send + 'static, is_good: fn(&[u8]) -> bool) {
-        self.cache.put(self.name, self.head, body, is_good).await;
+        let (name, head) = *self.answer;
+        self.cache.put(name, head, body, is_good).await;
     }
 }
 
@@ -322,7 +332,11 @@ struct Request<'a> {
     started: Instant,
 }
 
-impl Request<'_> {
+impl<'a> Request<'a> {
+    fn new(url: &'a Url, wanted: &'a Wanted<'a>, config: &'a SourceConfig) -> Self {
+        Self { asked: url, at: url.clone(), wanted, config, started: Instant::now() }
+    }
+
     fn first_byte_at(&self) -> Instant {
         self.started + self.config.timeout.min(self.config.timeout_total)
     }
@@ -370,6 +384,10 @@ impl Request<'_> {
     fn redirected(&self, response: &Response) -> Option<Result<Url, LoadError>> {
         let place = place_to_go(response.headers(), &self.at).filter(|_| is_redirect(response.status()))?;
         Some(place.map_err(|found| self.permanent(&found)))
+    }
+
+    fn too_many_redirects(&self) -> LoadError {
+        self.permanent(&format!("too many redirects, more than {REDIRECTS_MAX}"))
     }
 
     /// What an answer says that brings no file.
@@ -508,7 +526,7 @@ mod tests {
         let (url, config) = (Url::parse("https://host/17/1/2.png").unwrap(), SourceConfig::default());
         let wanted = Wanted { bytes_max: 8 << 20, expected: "expected an atlas", may_be_absent: true };
         let started = Instant::now();
-        let request = Request { asked: &url, at: url.clone(), wanted: &wanted, config: &config, started };
+        let request = Request::new(&url, &wanted, &config);
         let body = request.body(response).await;
         (body.map(|(bytes, _)| bytes.len()), started.elapsed())
     }
