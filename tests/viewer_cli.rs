@@ -216,6 +216,7 @@ fn the_log_tells_of_each_fetch_and_build_how_long_it_took() {
         assert_eq!(ended("build{region=", step), built, "{step}: {stderr}");
     }
     assert!(stderr.contains("advance: close") && stderr.contains("advance:upload{bytes="), "{stderr}");
+}
 
 #[test]
 fn a_city_that_was_seen_is_there_without_its_server() {
