@@ -282,8 +282,9 @@ impl UploadPace {
     }
 }
 
-/// A frame uploads at least so much, in bytes, however slow the device is: a large region is there after 20 frames.
-const UPLOAD_BYTES_MIN: usize = 64 << 10;
+/// A frame uploads at least so much, in bytes, however slow the device is: one region of central Tokyo. On a software
+/// driver, which draws two frames a second, less would have a city arrive in minutes.
+const UPLOAD_BYTES_MIN: usize = 512 << 10;
 
 /// The fog's last steps are none that anyone sees, in voxels.
 const REACH_SETTLED_VOXELS: f64 = 0.5;
