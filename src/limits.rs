@@ -93,6 +93,10 @@ pub const STORE_BYTES_MAX: usize = 512 << 20;
 /// Regions remembered without bytes outside the interest: empty ones, errors and waits. A few hundred bytes each.
 pub const REMEMBERED_MAX: usize = 16_384;
 
+/// Regions that a scene remembers without bytes at least, whatever it is told: more than one view can find empty, in all
+/// of its tiles and layers. With fewer, a view over the sea would forget what it has just asked, and ask in circles.
+pub const REMEMBERED_MIN: usize = 10_240;
+
 /// Bytes uploaded to the GPU in one frame: several regions of central Tokyo. A larger one takes several frames.
 pub const UPLOAD_BYTES_PER_FRAME: usize = 4 << 20;
 
@@ -219,6 +223,7 @@ const _: () = {
     assert!(STRIP_ROWS == BRICK_PIXELS, "a strip is one row of bricks");
     assert!(2 * SLOTS_MAX + PREBUILD + PREFETCH <= INTEREST_MAX, "the interest of a view is taken whole");
     assert!(BASE_STEP_VOXELS == 1 << (ZOOM_FULL - ZOOM_COARSEST), "all zooms share the base's height");
+    assert!(REMEMBERED_MIN <= REMEMBERED_MAX, "the default is above the least");
     assert!(BACKOFF_MIN_MILLIS < BACKOFF_MAX_MILLIS, "waits grow");
     assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
     assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");

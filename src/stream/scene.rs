@@ -52,7 +52,7 @@ pub struct SceneConfig {
     pub tasks_per_host: usize,
     /// Builds that run at once; at least 1.
     pub builds: usize,
-    /// What is kept.
+    /// What is kept; of regions without bytes at least [`REMEMBERED_MIN`](limits::REMEMBERED_MIN).
     pub store: StoreLimits,
     /// Bytes uploaded to the GPU in a frame; what is larger takes several.
     pub upload_bytes_per_frame: usize,
@@ -216,7 +216,10 @@ impl Scene {
         Self {
             now: Duration::ZERO,
             started: false,
-            store: Store::new(config.store),
+            store: Store::new(StoreLimits {
+                remembered: config.store.remembered.max(limits::REMEMBERED_MIN),
+                ..config.store
+            }),
             fetches: queue(config.tasks_high, config.tasks_low),
             builds: queue(config.builds.max(1), 0),
             hosts: Hosts::new(config.tasks_per_host),
