@@ -156,7 +156,7 @@ fn a_thousand_regions_leave_memory_flat() {
 }
 
 #[test]
-#[ignore = "half an hour: run by hand before a release"]
+#[ignore = "three minutes: run by hand before a release"]
 fn twenty_thousand_regions_leave_memory_flat() {
     fly_over(20_000);
 }
