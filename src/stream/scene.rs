@@ -752,8 +752,9 @@ impl Scene {
         self.wanted.iter().take_while(|wanted| wanted.role == Role::Visible).map(|wanted| wanted.key)
     }
 
-    /// Has `listener` told what changes, from the next frame on: see [`DebugEvent`] for what, and the module `debug` of
-    /// this folder for when. It is called within [`frame`](Self::frame) and [`handle`](Self::handle).
+    /// Has `listener` told what changes, from the next frame on: when the region that is wanted most is another, when a
+    /// task begins, ends or is aborted, and when regions are purged; at most once a call of [`frame`](Self::frame) or
+    /// [`handle`](Self::handle), within it.
     pub fn listen(&mut self, listener: impl FnMut(&DebugEvent) + Send + 'static) -> ListenerId {
         self.debug.listen(Box::new(listener))
     }
