@@ -14,10 +14,12 @@
 //!       180 W       0       180 E
 //! ```
 
+use serde::{Deserialize, Serialize};
+
 use super::{Bbox, GeoError, LonLat, mercator};
 use crate::limits::REGION_VOXELS;
 
-/// An XYZ tile address: y grows to the south.
+/// An XYZ tile address: y grows to the south. Serialised as its text, "17/116415/51623".
 ///
 /// ```
 /// use voxatlas::geo::TileCoord;
@@ -28,7 +30,8 @@ use crate::limits::REGION_VOXELS;
 /// assert!(TileCoord::new(1, 2, 0).is_err());
 /// # Ok::<(), voxatlas::geo::GeoError>(())
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct TileCoord {
     zoom: u8,
     x: u32,
@@ -170,6 +173,20 @@ impl TileCoord {
 impl std::fmt::Display for TileCoord {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}/{}", self.zoom, self.x, self.y)
+    }
+}
+
+impl From<TileCoord> for String {
+    fn from(tile: TileCoord) -> Self {
+        tile.to_string()
+    }
+}
+
+impl TryFrom<String> for TileCoord {
+    type Error = GeoError;
+
+    fn try_from(text: String) -> Result<Self, GeoError> {
+        text.parse()
     }
 }
 

@@ -4,17 +4,25 @@
 //! yields the features that reach into it, in the fixed frame of [`SOURCE_EXTENT`] units a tile; the encoder asks for a
 //! tile's neighbours in the same way. An input keeps no features between two calls and knows nothing of voxels.
 
+mod item;
 mod mvt;
 mod mvt_dir;
 mod protobuf;
+mod stream;
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use voxatlas::geo::TileCoord;
 
+pub use item::{
+    Cover, CoverKind, Item, Model, Named, Paint, Place, Point as CloudPoint, Prism, Rings, Surface, SurfaceKind,
+    VoxelModel,
+};
 pub use mvt::{LayerSelection, MvtError, decode as decode_mvt};
 pub use mvt_dir::MvtDir;
+pub use stream::{Problem, ReadOptions, Sink, Stream, Texture, Wanted};
 
 /// Units along the edge of a source tile, whatever its zoom: every usual MVT extent (256 to 65,536) divides it, so that
 /// no coordinate is rounded, and at zoom 10..=17 the centre of a voxel has whole coordinates.
@@ -50,7 +58,7 @@ impl Polygon {
 }
 
 /// What a feature is called: the same in every tile that holds a copy of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum FeatureId {
     /// The id that the input gives it. Inputs of one run share their ids, as the parts of one data set do.
     Given(u64),
@@ -63,9 +71,23 @@ pub enum FeatureId {
         /// Its place in that tile.
         feature_idx: u32,
     },
+    /// Its place in a file that holds features in a row, where the file gives it no id.
+    Nth {
+        /// The input, in the order of the command line.
+        input: u32,
+        /// Its number in the file, or where it begins, in bytes: the same however much of the file is read.
+        nth: u64,
+    },
 }
 
 impl FeatureId {
+    /// The id of a feature whose file calls it by a text.
+    pub fn of_text(text: &str) -> Self {
+        use sha2::Digest as _;
+        let hash = sha2::Sha256::digest(text.as_bytes());
+        Self::Given(hash.iter().take(8).fold(0, |number, &byte| number << 8 | u64::from(byte)))
+    }
+
     /// A number that stands for the id, well mixed: equal ids give equal numbers on every machine.
     pub fn mixed(self) -> u64 {
         match self {
@@ -75,6 +97,7 @@ impl FeatureId {
                     .into_iter()
                     .fold(mix(u64::from(input) << 8 | u64::from(tile.zoom())), |hash, part| mix(hash ^ part))
             }
+            Self::Nth { input, nth } => mix(mix(u64::from(input)) ^ nth.rotate_left(1)),
         }
     }
 }
@@ -88,7 +111,7 @@ pub fn mix(number: u64) -> u64 {
 }
 
 /// Why a feature has the fallback height.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Fallback {
     /// It has no height, or one that is no finite number.
     Missing,
@@ -99,7 +122,7 @@ pub enum Fallback {
 }
 
 /// The height of a feature above its ground.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Height {
     /// Metres, above zero and finite.
     pub metres: f64,
@@ -203,6 +226,23 @@ pub enum InputError {
         /// Zooms that were found and cannot be used.
         zooms: Vec<u8>,
     },
+    /// A file is malformed, or holds what cannot be read.
+    #[error("{}: {what}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Where in it, what was found and what was expected.
+        what: String,
+    },
+    /// What was read cannot be kept: the scratch folder is full or cannot be written to.
+    #[error("{what}")]
+    Refused {
+        /// Why.
+        what: String,
+    },
+    /// The work was to stop.
+    #[error("interrupted")]
+    Interrupted,
     /// A vector tile is malformed.
     #[error("{}: malformed vector tile: {error}", path.display())]
     Mvt {
