@@ -11,11 +11,8 @@ const EDGE: i32 = SOURCE_EXTENT as i32;
 const BUFFER: i32 = 1280;
 
 fn feature(id: u64, height_m: f64, [x0, y0, x1, y1]: [i32; 4]) -> Feature {
-    Feature {
-        id: FeatureId::Given(id),
-        height: Height::from_input(Some(height_m)),
-        polygons: vec![Polygon { rings: vec![vec![[x0, y0], [x1, y0], [x1, y1], [x0, y1]]] }],
-    }
+    let polygon = Polygon { rings: vec![vec![[x0, y0], [x1, y0], [x1, y1], [x0, y1]]] };
+    Feature::standing(FeatureId::Given(id), Height::from_input(Some(height_m)), vec![polygon])
 }
 
 /// A world of rectangles, cut into tiles with buffers as a vector tile server does.

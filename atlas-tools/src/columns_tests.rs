@@ -5,13 +5,11 @@ use proptest::prelude::*;
 use super::*;
 use crate::buildings::{Block, Neighbour};
 use crate::input::{FeatureId, Height, Polygon, SourceTile};
+use crate::terrain::{Elevation, GroundStack, HeightTile};
 
 fn rect(id: u64, height_m: f64, [x0, y0, x1, y1]: [i32; 4]) -> Feature {
-    Feature {
-        id: FeatureId::Given(id),
-        height: Height::from_input(Some(height_m)),
-        polygons: vec![Polygon { rings: vec![vec![[x0, y0], [x1, y0], [x1, y1], [x0, y1]]] }],
-    }
+    let polygon = Polygon { rings: vec![vec![[x0, y0], [x1, y0], [x1, y1], [x0, y1]]] };
+    Feature::standing(FeatureId::Given(id), Height::from_input(Some(height_m)), vec![polygon])
 }
 
 fn middle() -> TileCoord {
@@ -22,11 +20,21 @@ fn child(x: u32, y: u32) -> TileCoord {
     TileCoord::new(17, 2 * 58_207 + x, 2 * 25_811 + y).unwrap()
 }
 
+/// The plan of a tile on flat ground at the datum.
+fn rasterise(tile: TileCoord, middle: TileCoord, hood: &Neighbourhood<'_>) -> Columns {
+    rasterise_on(&Ground::flat(0.0), tile, middle, hood)
+}
+
+fn rasterise_on(ground: &Ground, tile: TileCoord, middle: TileCoord, hood: &Neighbourhood<'_>) -> Columns {
+    let footings = Footings::new(middle, hood, ground).unwrap();
+    Columns::rasterise(tile, middle, hood, ground, &footings).unwrap()
+}
+
 /// The plan of a child of the middle tile, which holds these features.
 fn plan(tile: TileCoord, features: Vec<Feature>) -> Columns {
     let block = Block::new(SourceTile { tile: middle(), features });
     let hood = Neighbourhood::new(vec![Neighbour { block: &block, step: [0, 0] }]);
-    Columns::rasterise(tile, middle(), &hood)
+    rasterise(tile, middle(), &hood)
 }
 
 #[test]
@@ -34,7 +42,7 @@ fn heights_are_in_the_tiles_own_voxels() {
     let voxel_m = child(0, 0).metres_per_voxel();
     assert!((voxel_m - 0.97).abs() < 0.005, "{voxel_m}");
     let columns = plan(child(0, 0), vec![rect(1, 333.42, [0, 0, 128, 128])]);
-    assert_eq!(columns.top(0, 0), (333.42 / voxel_m).round() as u32);
+    assert_eq!(columns.top(0, 0), (333.42 / voxel_m).round() as i32);
     assert_eq!((columns.top(1, 0), columns.building(1, 0)), (0, None));
     // What is lower than half a voxel still stands.
     assert_eq!(plan(child(0, 0), vec![rect(1, 0.2, [0, 0, 128, 128])]).top(0, 0), 1);
@@ -47,7 +55,7 @@ fn each_child_sees_its_quarter_and_the_apron() {
     let (west, east) = (plan(child(0, 0), features.clone()), plan(child(1, 0), features.clone()));
     assert!(west.top(255, 0) > 0 && west.top(256, 0) > 0 && west.top(254, 0) == 0);
     assert!(east.top(0, 0) > 0 && east.top(-1, 0) > 0 && east.top(1, 0) == 0);
-    assert!(plan(child(0, 1), features).top_max() == 0);
+    assert!(!plan(child(0, 1), features).has_buildings());
 }
 
 #[test]
@@ -66,11 +74,75 @@ fn the_highest_counts_and_then_the_lowest_key() {
 #[test]
 fn absurd_heights_are_clipped_and_counted() {
     let mut columns = plan(child(0, 0), vec![rect(1, 1e300, [0, 0, 256, 128]), rect(2, 30.0, [256, 0, 384, 128])]);
-    assert_eq!(columns.top(0, 0), u32::MAX);
-    assert_eq!(columns.clip(1000), 2 * u64::from(u32::MAX - 1000));
-    assert_eq!(columns.top_max(), 1000);
-    assert_eq!(columns.clip(1000), 0);
+    assert_eq!(columns.top(0, 0), HEIGHT_VOXELS_MAX);
+    assert_eq!(columns.clip(-32..1000), 2 * (HEIGHT_VOXELS_MAX - 1000) as u64);
+    assert_eq!(columns.y_range(), Some(0..1000));
+    assert_eq!(columns.clip(-32..1000), 0);
     assert_eq!(columns.top(2, 0), 31);
+}
+
+/// Ground that rises by a metre a voxel to the east, from 100 m at the west edge of the middle tile.
+struct Slope;
+
+impl Elevation for Slope {
+    fn name(&self) -> String {
+        "a slope".to_owned()
+    }
+
+    fn extent(&self) -> [f64; 4] {
+        [0.0, 0.0, 3e7, 3e7]
+    }
+
+    fn tile(&self, tile: TileCoord) -> Result<Option<HeightTile>, InputError> {
+        let west = (i64::from(tile.x()) - 2 * 58_207) * 256;
+        Ok(Some(HeightTile::from_fn(|x, _| 100.0 + (west + x as i64) as f32)))
+    }
+}
+
+fn slope() -> Ground {
+    Ground::new(GroundStack::new(vec![Box::new(Slope)], 1 << 24), Vec::new(), None)
+}
+
+/// Issue 4: a building's ground height comes from its whole footprint, never from the part in one tile.
+#[test]
+fn a_building_on_a_slope_stands_level_on_its_lowest_corner_in_every_tile() {
+    // From 20 voxels west of the border between two children to 20 east of it, 10 m high.
+    let border = 256 * 128;
+    let features = vec![rect(1, 10.0, [border - 20 * 128, 0, border + 20 * 128, 1280])];
+    let block = Block::new(SourceTile { tile: middle(), features });
+    let hood = Neighbourhood::new(vec![Neighbour { block: &block, step: [0, 0] }]);
+    let voxel_m = child(0, 0).metres_per_voxel();
+    let top = ((336.0 + 10.0) / voxel_m).round() as i32;
+    let (west, east) =
+        (rasterise_on(&slope(), child(0, 0), middle(), &hood), rasterise_on(&slope(), child(1, 0), middle(), &hood));
+    assert_eq!((west.top(236, 3), west.top(240, 3)), (top, top));
+    assert_eq!(west.ground(240, 3), Some((340.0 / voxel_m).round() as i32));
+    assert_eq!(east.top(-16, 3), top);
+    assert_eq!((west.building(255, 3), east.building(-1, 3)), (None, None), "the ground has buried it");
+    assert!(east.top(10, 3) >= east.ground(10, 3).unwrap());
+    assert_eq!(east.spans(300, 200).count(), 0);
+}
+
+#[test]
+fn a_viaduct_follows_the_ground() {
+    let features = vec![rect(1, 10.0, [0, 0, 600 * 128, 1280])];
+    let block = Block::new(SourceTile { tile: middle(), features });
+    let hood = Neighbourhood::new(vec![Neighbour { block: &block, step: [0, 0] }]);
+    let columns = rasterise_on(&slope(), child(0, 0), middle(), &hood);
+    let height = |x: i32| columns.top(x, 3) - columns.ground(x, 3).unwrap();
+    assert!((9..=11).contains(&height(0)) && (9..=11).contains(&height(255)), "{} {}", height(0), height(255));
+}
+
+#[test]
+fn what_floats_leaves_the_air_below_it() {
+    let area = [0, 0, 256, 256];
+    let floating = |id, min_height_m, height_m| Feature { min_height_m, ..rect(id, height_m, area) };
+    let columns = plan(child(0, 0), vec![floating(3, 20.0, 30.0), rect(1, 5.0, area), floating(2, 25.0, 40.0)]);
+    let voxels = |height_m: f64| (height_m / child(0, 0).metres_per_voxel()).round() as i32;
+    let spans: Vec<_> = columns.spans(0, 0).map(|span| (span.bottom, span.top)).collect();
+    assert_eq!(spans, [(voxels(25.0), voxels(40.0)), (voxels(20.0), voxels(25.0)), (0, voxels(5.0))]);
+    assert_eq!(columns.top(1, 1), voxels(40.0));
+    assert_eq!(columns.y_range(), Some(0..voxels(40.0)));
 }
 
 #[test]
@@ -82,7 +154,7 @@ fn every_source_zoom_has_whole_voxels() {
         let units = (SOURCE_EXTENT >> step) as i32 / 256;
         let block = Block::new(SourceTile { tile: middle, features: vec![rect(1, 9.0, [0, units, units, 3 * units])] });
         let hood = Neighbourhood::new(vec![Neighbour { block: &block, step: [0, 0] }]);
-        let columns = Columns::rasterise(tile, middle, &hood);
+        let columns = rasterise(tile, middle, &hood);
         let built: Vec<_> = (0..4).map(|z| columns.top(0, z) > 0).collect();
         assert_eq!(built, [false, true, true, false], "zoom {zoom}");
     }
@@ -117,8 +189,8 @@ proptest! {
         let from_east = Neighbourhood::new(vec![
             Neighbour { block: &west, step: [-1, 0] }, Neighbour { block: &east, step: [0, 0] },
         ]);
-        let left = Columns::rasterise(child(1, 0), west_tile, &from_west);
-        let right = Columns::rasterise(child(2, 0), east_tile, &from_east);
+        let left = rasterise(child(1, 0), west_tile, &from_west);
+        let right = rasterise(child(2, 0), east_tile, &from_east);
         for z in 0..256 {
             for x in -(APRON as i32)..APRON as i32 {
                 prop_assert_eq!(left.top(256 + x, z), right.top(x, z), "x {} z {}", x, z);

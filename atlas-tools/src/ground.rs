@@ -1,165 +1,246 @@
-//! The spaces between the buildings: how near the next wall is, and how wide the gap.
+//! Where the ground is: one height for every column of voxels, from the best that is known.
 //!
-//! Receives a plan, yields a [`Space`] a column. Vector tiles of buildings know no streets; but gaps between buildings
-//! are streets where they are narrow, and squares, parks, rails or water where they are wide. A column is open land
-//! where a disc of a given radius, free of buildings, covers it: so open land reaches up to the walls around it, and
-//! does not draw a ring round every lonely house.
+//! Receives what the inputs know of the ground, yields whole [`Surface`]s a tile. Three sources, the first that knows a
+//! column counts:
 //!
 //! ```text
-//!   ####      ####   a street: no disc fits        #########   #  building
-//!   ####      ####                                 .........   .  open land: discs sweep it
-//!   ####  ##  ####                                 .... ....
+//!   terrain   elevation models and TINs                      sampled at the column's centre
+//!   bases     undersides of models, low points of clouds     weighted by distance, none farther than 256 voxels
+//!   flat      a height that someone chose                    everywhere, or nowhere: then there is no ground
 //! ```
+//!
+//! What it yields for a column depends on what lies around that column alone, so tiles that are made apart fit. It knows
+//! no buildings and no voxels' colours.
 
-use crate::columns::{APRON, Columns, SIDE};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// Radius of the disc that makes open land, in voxels: streets are up to twice as wide, and a crossing of two avenues
-/// is still a street.
-const OPEN_RADIUS: i32 = 34;
+use rustc_hash::FxHashMap;
+use voxatlas::geo::{TileCoord, tile_of_voxel};
+use voxatlas::limits::{REGION_VOXELS, ZOOM_FULL};
 
-/// Radius of the disc that makes the middle of a wide street, in voxels.
-const WIDE_RADIUS: i32 = 8;
+use crate::input::InputError;
+use crate::terrain::{GroundStack, HeightTile};
 
-/// The space round a column.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
-    /// Voxels to the nearest building, rounded down; what is farther than the disc of open land reaches is cut to its radius.
-    pub wall_voxels: u32,
-    /// A gap of 16 voxels or more.
-    pub is_wide: bool,
-    /// A gap of 68 voxels or more.
-    pub is_open: bool,
+/// Columns along a tile's edge.
+const EDGE: usize = REGION_VOXELS as usize;
+
+/// How far a base reaches, in voxels.
+const BASE_REACH: f64 = 256.0;
+
+/// Distance between the places at which bases are weighed, in voxels: between them the ground is bilinear.
+const LATTICE: i64 = 16;
+
+/// Surfaces that are kept, 256 KiB each.
+const SURFACES_MAX: usize = 256;
+
+/// A place at which the ground is known, since something stands on it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Base {
+    /// East, in z17 voxels.
+    pub x: f64,
+    /// South, in z17 voxels.
+    pub z: f64,
+    /// Metres above the datum.
+    pub height_m: f64,
 }
 
-/// The spaces of a tile.
-#[derive(Debug)]
-pub struct Spaces {
-    /// Squared distances to the nearest building, index x + SIDE * z, aprons included.
-    walls: Vec<u32>,
-    wide: Vec<bool>,
-    open: Vec<bool>,
+/// The ground's surface in one tile.
+#[derive(Debug, Clone)]
+pub enum Surface {
+    /// The same height everywhere, in metres above the datum.
+    Flat(f64),
+    /// There is no ground.
+    Absent,
+    /// Metres above the datum at the columns' centres, not a number where there is no ground.
+    Heights(Arc<HeightTile>),
 }
 
-impl Spaces {
-    /// Measures the spaces of a plan.
-    pub fn new(columns: &Columns) -> Self {
-        let apron = APRON as i32;
-        let walls = squared_distances(|x, z| columns.top(x - apron, z - apron) > 0, OPEN_RADIUS);
-        let swept = |radius: i32| {
-            // Where a disc may stand; then what any of them covers.
-            let far = (radius * radius) as u32;
-            let reach = squared_distances(|x, z| walls[(x + SIDE as i32 * z) as usize] >= far, radius);
-            reach.iter().map(|&distance| distance < far).collect()
-        };
-        let (wide, open) = (swept(WIDE_RADIUS), swept(OPEN_RADIUS));
-        Self { walls, wide, open }
-    }
-
-    /// The space at a column of the tile; coordinates 0..256.
-    ///
-    /// # Panics
-    ///
-    /// The column lies outside the apron.
-    pub fn at(&self, x: i32, z: i32) -> Space {
-        let apron = APRON as i32;
-        let idx = ((x + apron) + SIDE as i32 * (z + apron)) as usize;
-        Space { wall_voxels: self.walls[idx].isqrt(), is_wide: self.wide[idx], is_open: self.open[idx] }
-    }
-}
-
-const _: () = assert!(2 * OPEN_RADIUS <= APRON as i32, "the tile's discs, and what may touch them, lie in the apron");
-
-/// The squared distance from every column to the nearest one for which `is_goal` holds, cut to the square of `reach`.
-///
-/// First along z, then the best of a row: exact, since the square is least where both parts are.
-fn squared_distances(is_goal: impl Fn(i32, i32) -> bool, reach: i32) -> Vec<u32> {
-    let side = SIDE as i32;
-    let idx = |x: i32, z: i32| (x + side * z) as usize;
-    let mut along_z = vec![reach; SIDE * SIDE];
-    for x in 0..side {
-        let mut since = reach;
-        // Southwards, then back: each column takes the nearer of the goals on its two sides.
-        for z in (0..side).chain((0..side).rev()) {
-            since = if is_goal(x, z) { 0 } else { (since + 1).min(along_z[idx(x, z)]) };
-            along_z[idx(x, z)] = since;
+impl Surface {
+    /// Metres above the datum at a column of the tile, 0..256 each; `None` where there is no ground.
+    pub fn height_m(&self, x: usize, z: usize) -> Option<f64> {
+        match self {
+            Self::Flat(height_m) => Some(*height_m),
+            Self::Absent => None,
+            Self::Heights(heights) => heights.at(x, z).map(f64::from),
         }
     }
-    let mut squares = vec![(reach * reach) as u32; SIDE * SIDE];
-    for z in 0..side {
-        for x in 0..side {
-            let cell = &mut squares[idx(x, z)];
-            // Outwards, until no column of the row can be nearer.
-            for dx in 0..reach {
-                if dx * dx >= *cell as i32 {
-                    break;
-                }
-                for other in [x - dx, x + dx] {
-                    if (0..side).contains(&other) {
-                        *cell = (*cell).min((dx * dx + along_z[idx(other, z)].pow(2)) as u32);
-                    }
+}
+
+/// The ground of a run.
+pub struct Ground {
+    terrain: GroundStack,
+    bases: Bases,
+    flat_m: Option<f64>,
+    surfaces: Mutex<Kept>,
+}
+
+impl Ground {
+    /// Ground at one height, everywhere.
+    pub fn flat(height_m: f64) -> Self {
+        Self::new(GroundStack::new(Vec::new(), 0), Vec::new(), Some(height_m))
+    }
+
+    /// Ground from what is known; `flat_m` where nothing is, or no ground there.
+    pub fn new(terrain: GroundStack, bases: Vec<Base>, flat_m: Option<f64>) -> Self {
+        Self { terrain, bases: Bases::new(bases), flat_m, surfaces: Mutex::default() }
+    }
+
+    /// Whether it is the same height everywhere.
+    pub fn is_flat(&self) -> bool {
+        self.terrain.is_empty() && self.bases.by_cell.is_empty()
+    }
+
+    /// The height on which something stands where there is no ground, in metres above the datum.
+    pub fn fallback_m(&self) -> f64 {
+        self.flat_m.unwrap_or(0.0)
+    }
+
+    /// The surface of a zoom 17 tile.
+    ///
+    /// # Errors
+    ///
+    /// The terrain cannot be read there.
+    pub fn surface(&self, tile: TileCoord) -> Result<Surface, InputError> {
+        if self.is_flat() {
+            return Ok(self.flat_m.map_or(Surface::Absent, Surface::Flat));
+        }
+        if let Some(surface) = self.kept().get(tile) {
+            return Ok(surface);
+        }
+        let surface = self.make(tile)?;
+        self.kept().put(tile, surface.clone());
+        Ok(surface)
+    }
+
+    /// The height of the column at world x and z, in metres above the datum; x wraps. `None` where there is no ground.
+    ///
+    /// # Errors
+    ///
+    /// The terrain cannot be read there.
+    pub fn height_m_at(&self, x: i64, z: i64) -> Result<Option<f64>, InputError> {
+        let Some(tile) = tile_of_voxel(ZOOM_FULL, x, z) else { return Ok(None) };
+        let within = |value: i64| value.rem_euclid(EDGE as i64) as usize;
+        Ok(self.surface(tile)?.height_m(within(x), within(z)))
+    }
+
+    fn make(&self, tile: TileCoord) -> Result<Surface, InputError> {
+        let known = self.terrain.tile(tile)?;
+        let mut whole = match known.as_ref() {
+            Some(heights) => heights.clone(),
+            None => HeightTile::empty(),
+        };
+        if let Some(bases) = self.bases.surface(tile).filter(|_| !whole.is_whole()) {
+            whole.fill_from(&bases);
+        }
+        Ok(match self.flat_m {
+            Some(flat_m) if whole.is_empty() => Surface::Flat(flat_m),
+            None if whole.is_empty() => Surface::Absent,
+            Some(flat_m) if !whole.is_whole() => {
+                whole.fill_from(&HeightTile::from_fn(|_, _| flat_m as f32));
+                Surface::Heights(Arc::new(whole))
+            }
+            _ => Surface::Heights(Arc::new(whole)),
+        })
+    }
+
+    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+        // What a panicking thread left is whole: entries are put at once.
+        self.surfaces.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The surfaces that were asked for latest.
+#[derive(Default)]
+struct Kept {
+    surfaces: FxHashMap<TileCoord, (u64, Surface)>,
+    clock: u64,
+}
+
+impl Kept {
+    fn get(&mut self, tile: TileCoord) -> Option<Surface> {
+        self.clock += 1;
+        let (used, surface) = self.surfaces.get_mut(&tile)?;
+        *used = self.clock;
+        Some(surface.clone())
+    }
+
+    fn put(&mut self, tile: TileCoord, surface: Surface) {
+        if self.surfaces.len() >= SURFACES_MAX {
+            let oldest = self.surfaces.iter().min_by_key(|(_, (used, _))| *used).map(|(&tile, _)| tile);
+            oldest.and_then(|tile| self.surfaces.remove(&tile));
+        }
+        self.surfaces.insert(tile, (self.clock, surface));
+    }
+}
+
+/// Bases by the cell of [`BASE_REACH`] voxels in which they lie.
+#[derive(Debug, Default)]
+struct Bases {
+    by_cell: FxHashMap<[i64; 2], Vec<Base>>,
+}
+
+impl Bases {
+    fn new(mut bases: Vec<Base>) -> Self {
+        bases.retain(|base| base.x.is_finite() && base.z.is_finite() && base.height_m.is_finite());
+        // Sums keep one order, whatever the order of the inputs.
+        bases.sort_by(|a, b| a.x.total_cmp(&b.x).then(a.z.total_cmp(&b.z)).then(a.height_m.total_cmp(&b.height_m)));
+        let mut by_cell: FxHashMap<[i64; 2], Vec<Base>> = FxHashMap::default();
+        for base in bases {
+            by_cell.entry([base.x, base.z].map(cell)).or_default().push(base);
+        }
+        Self { by_cell }
+    }
+
+    /// Heights at a tile's columns, not a number where no base is near; `None` where none is near the tile.
+    fn surface(&self, tile: TileCoord) -> Option<HeightTile> {
+        let corner = [tile.x(), tile.y()].map(|place| i64::from(place) * EDGE as i64);
+        let n = EDGE as i64 / LATTICE + 1;
+        let nodes: Vec<f64> = (0..n * n)
+            .map(|node| self.height_m([corner[0] + node % n * LATTICE, corner[1] + node / n * LATTICE]))
+            .collect();
+        if nodes.iter().all(|height| height.is_nan()) {
+            return None;
+        }
+        Some(HeightTile::from_fn(|x, z| {
+            let place = [x, z].map(|along| (along as f64 + 0.5) / LATTICE as f64);
+            let [x, z] = place.map(|along| along as usize);
+            let [u, v] = [place[0].fract(), place[1].fract()];
+            let at = |dx: usize, dz: usize| nodes[x + dx + n as usize * (z + dz)];
+            let corners = [
+                (at(0, 0), (1.0 - u) * (1.0 - v)),
+                (at(1, 0), u * (1.0 - v)),
+                (at(0, 1), (1.0 - u) * v),
+                (at(1, 1), u * v),
+            ];
+            let known = || corners.iter().filter(|(height, _)| !height.is_nan());
+            let weight: f64 = known().map(|(_, weight)| weight).sum();
+            (known().map(|(height, weight)| height * weight).sum::<f64>() / weight) as f32
+        }))
+    }
+
+    /// The weighed height of the bases near a place: weights fall to zero where a base goes out of reach, so that the
+    /// ground has no step there.
+    fn height_m(&self, [x, z]: [i64; 2]) -> f64 {
+        let [cell_x, cell_z] = [x as f64, z as f64].map(cell);
+        let (mut sum, mut weights) = (0.0, 0.0);
+        for (dx, dz) in (-1..=1).flat_map(|dz| (-1..=1).map(move |dx| (dx, dz))) {
+            for base in self.by_cell.get(&[cell_x + dx, cell_z + dz]).into_iter().flatten() {
+                let square = (base.x - x as f64).powi(2) + (base.z - z as f64).powi(2);
+                let weight = 1.0 / (square + 1.0) - 1.0 / (BASE_REACH * BASE_REACH + 1.0);
+                if weight > 0.0 {
+                    sum += weight * base.height_m;
+                    weights += weight;
                 }
             }
         }
+        sum / weights
     }
-    squares
+}
+
+fn cell(place: f64) -> i64 {
+    (place / BASE_REACH).floor() as i64
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Open ground with buildings on the columns for which `built` holds.
-    fn plan(built: impl Fn(i32, i32) -> bool) -> Columns {
-        let mut columns = Columns::open();
-        let range = -(APRON as i32)..(SIDE - APRON) as i32;
-        for (x, z) in range.clone().flat_map(|z| range.clone().map(move |x| (x, z))) {
-            if built(x, z) {
-                columns.build(x, z, 10, 0);
-            }
-        }
-        columns
-    }
-
-    #[test]
-    fn narrow_gaps_are_streets_and_wide_ones_open() {
-        let check = |width: i32, is_wide: bool, is_open: bool| {
-            let spaces = Spaces::new(&plan(|x, _| !(100..100 + width).contains(&x)));
-            let middle = spaces.at(100 + width / 2, 128);
-            assert_eq!((middle.is_wide, middle.is_open), (is_wide, is_open), "a gap of {width}");
-            // Open land reaches up to the walls.
-            assert_eq!(spaces.at(100, 128).is_open, is_open);
-            assert_eq!(spaces.at(100, 128).wall_voxels, 1);
-            assert_eq!(spaces.at(101, 128).wall_voxels, 2.min((width - 1) as u32));
-        };
-        check(8, false, false);
-        check(18, true, false);
-        check(62, true, false);
-        check(70, true, true);
-    }
-
-    #[test]
-    fn a_lonely_house_has_no_ring() {
-        let spaces = Spaces::new(&plan(|x, z| (120..130).contains(&x) && (120..130).contains(&z)));
-        for (x, z) in [(119, 125), (115, 115), (131, 131), (200, 30)] {
-            assert!(spaces.at(x, z).is_open, "{x} {z}");
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(6))]
-
-        #[test]
-        fn distances_are_exact(goals in prop::collection::vec((0..SIDE as i32, 0..SIDE as i32), 0..40), reach in 1i32..20) {
-            let squares = squared_distances(|x, z| goals.contains(&(x, z)), reach);
-            for z in (0..SIDE as i32).step_by(7) {
-                for x in (0..SIDE as i32).step_by(5) {
-                    let nearest = goals.iter().map(|&(gx, gz)| (gx - x).pow(2) + (gz - z).pow(2)).min();
-                    let expected = nearest.unwrap_or(i32::MAX).min(reach * reach) as u32;
-                    prop_assert_eq!(squares[(x + SIDE as i32 * z) as usize], expected);
-                }
-            }
-        }
-    }
-}
+#[path = "ground_tests.rs"]
+mod tests;

@@ -11,14 +11,19 @@ fn painted(seed: u64, height_m: f64) -> Painted {
 }
 
 /// A block of `side` columns from (x, z), `top` voxels high.
-fn block(columns: &mut Columns, [x, z]: [i32; 2], side: i32, top: u32, building: usize) {
+fn block(columns: &mut Columns, [x, z]: [i32; 2], side: i32, top: i32, building: usize) {
     for (dx, dz) in (0..side).flat_map(|dz| (0..side).map(move |dx| (dx, dz))) {
         columns.build(x + dx, z + dz, top, building);
     }
 }
 
+/// One feature, of which nothing is told.
+const FEATURES: [Told; 1] = [Told { wall: None, roof: None, footing: Footing::At(0.0) }];
+
+static NO_SCATTER: std::sync::LazyLock<Scatter> = std::sync::LazyLock::new(Scatter::default);
+
 fn scene<'a>(columns: &'a Columns, buildings: &'a [Painted]) -> Scene<'a> {
-    Scene { columns, buildings, voxel_m: 1.0, has_ground: true }
+    Scene { columns, buildings, features: &FEATURES, cover: &[], scatter: &NO_SCATTER, voxel_m: 1.0, has_ground: true }
 }
 
 fn colour_of(ink: Ink) -> Colour {
@@ -29,7 +34,7 @@ fn colour_of(ink: Ink) -> Colour {
 fn open_ground_is_a_slab_below_the_datum() {
     let columns = Columns::open();
     let voxeliser = Voxeliser::new(scene(&columns, &[]));
-    assert_eq!(voxeliser.n_layers(), 1);
+    assert_eq!(voxeliser.layers(), 0..1);
     let region = voxeliser.region(0);
     assert_eq!(region.occupancy.count(), 256 * 256 * 32);
     assert!(region.occupancy.get(255, 31, 0) && !region.occupancy.get(0, 32, 0));
@@ -41,10 +46,10 @@ fn open_ground_is_a_slab_below_the_datum() {
 fn without_ground_there_are_buildings_alone() {
     let mut columns = Columns::open();
     let buildings = [painted(1, 20.0)];
-    assert_eq!(Voxeliser::new(Scene { has_ground: false, ..scene(&columns, &buildings) }).n_layers(), 0);
+    assert_eq!(Voxeliser::new(Scene { has_ground: false, ..scene(&columns, &buildings) }).layers().len(), 0);
     block(&mut columns, [10, 10], 4, 20, 0);
     let voxeliser = Voxeliser::new(Scene { has_ground: false, ..scene(&columns, &buildings) });
-    assert_eq!(voxeliser.n_layers(), 1);
+    assert_eq!(voxeliser.layers(), 0..1);
     let region = voxeliser.region(0);
     assert_eq!(region.occupancy.count(), 16 * 20);
     assert!(region.occupancy.get(10, 32, 10) && !region.occupancy.get(10, 31, 10));
@@ -56,7 +61,7 @@ fn what_is_higher_continues_in_the_next_layer() {
     let buildings = [painted(1, 344.0)];
     block(&mut columns, [250, 0], 6, 344, 0);
     let voxeliser = Voxeliser::new(scene(&columns, &buildings));
-    assert_eq!(voxeliser.n_layers(), 2);
+    assert_eq!(voxeliser.layers(), 0..2);
     let (low, high) = (voxeliser.region(0), voxeliser.region(1));
     assert!(low.occupancy.get(250, 255, 0) && low.occupancy.get(0, 31, 0));
     // 32 of ground and 344 of building: 120 of them above 256.
@@ -65,9 +70,10 @@ fn what_is_higher_continues_in_the_next_layer() {
     // A column that ends exactly at the layer's top needs no other layer.
     let mut columns = Columns::open();
     block(&mut columns, [0, 0], 4, 224, 0);
-    assert_eq!(Voxeliser::new(scene(&columns, &buildings)).n_layers(), 1);
-    block(&mut columns, [0, 0], 4, TOP_MAX, 0);
-    assert_eq!(Voxeliser::new(scene(&columns, &buildings)).n_layers(), N_LAYERS);
+    assert_eq!(Voxeliser::new(scene(&columns, &buildings)).layers(), 0..1);
+    let highest = layer_range(LAYERS.end - 1).end;
+    block(&mut columns, [0, 0], 4, highest, 0);
+    assert_eq!(Voxeliser::new(scene(&columns, &buildings)).layers(), 0..LAYERS.end);
 }
 
 #[test]
@@ -124,4 +130,37 @@ fn a_building_across_a_border_goes_on_in_the_next_tile() {
             assert_eq!(halves[1].colours.get(x, y, z), whole.colours.get(110 + x, y, z), "{x} {y} {z}");
         }
     }
+}
+
+#[test]
+fn scatter_shows_over_the_plan_in_any_layer() {
+    let columns = Columns::open();
+    let dot = |y: i32, tint: Tint| Dot { x: 7, y, z: 9, tint, feature: 4, rank: 1 };
+    let red = Tint::Colour([200, 10, 10]);
+    let scatter = Scatter::new(vec![dot(-1, red), dot(400, red), dot(-300, Tint::Ink(Ink::ground(Ground::Water)))]);
+    let voxeliser = Voxeliser::new(Scene { scatter: &scatter, ..scene(&columns, &[]) });
+    assert_eq!(voxeliser.layers(), -2..2);
+    // The ground goes down to the floor of the layer that its surface reaches, not to that of what lies below.
+    assert_eq!(voxeliser.region(-2).occupancy.count(), 1);
+    assert_eq!(voxeliser.region(-1).occupancy.count(), 0);
+    let region = voxeliser.region(0);
+    assert_eq!(region.colours.get(7, 31, 9), [200, 10, 10]);
+    assert_eq!(region.colours.get(8, 31, 9), colour_of(Ink::ground(Ground::Open)));
+    assert_eq!(voxeliser.feature(0, [7, 31, 9]), Owner::Scatter(4));
+    assert_eq!(voxeliser.feature(0, [8, 31, 9]), Owner::Nobody);
+    assert_eq!(voxeliser.region(1).colours.get(7, 400 + 32 - 256, 9), [200, 10, 10]);
+}
+
+#[test]
+fn colours_that_the_source_tells_are_those_of_walls_and_roofs() {
+    let mut columns = Columns::open();
+    block(&mut columns, [100, 100], 20, 30, 0);
+    let told = [Told { wall: Some([90, 80, 70]), roof: Some([10, 200, 30]), footing: Footing::At(0.0) }];
+    let buildings = [painted(1, 30.0)];
+    let region = Voxeliser::new(Scene { features: &told, ..scene(&columns, &buildings) }).region(0);
+    assert_eq!(region.colours.get(110, 32 + 29, 110), [10, 200, 30]);
+    let wall: Vec<_> =
+        (33..60).flat_map(|y| (101..119).map(move |x| (x, y))).map(|(x, y)| region.colours.get(x, y, 100)).collect();
+    let n_told = wall.iter().filter(|colour| **colour == [90, 80, 70]).count();
+    assert!(n_told > wall.len() / 4 && n_told < wall.len(), "windows stay: {n_told} of {}", wall.len());
 }

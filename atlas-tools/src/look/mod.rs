@@ -18,8 +18,29 @@ pub use palette::{Ground, Ink, Mast, PALETTE, Roof, Wall};
 
 use palette::{CURTAIN, MASONRY, N_FLAT, N_PLASTER, N_TILE, N_TILED, ROOFS};
 
-use crate::ground::Space;
-use crate::input::mix;
+use voxatlas::voxel::Colour;
+
+use crate::input::{CoverKind, mix};
+use crate::spaces::Space;
+
+/// The colour of a voxel: an ink of the city's own, or whatever a source tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tint {
+    /// An ink.
+    Ink(Ink),
+    /// Any colour.
+    Colour(Colour),
+}
+
+impl Tint {
+    /// Its colour.
+    pub fn colour(self) -> Colour {
+        match self {
+            Self::Ink(ink) => ink.colour(),
+            Self::Colour(colour) => colour,
+        }
+    }
+}
 
 /// Height of a floor, in metres.
 pub const FLOOR_M: f64 = 3.0;
@@ -167,6 +188,25 @@ impl Style {
             Facade::Mast => self.mast(self.height_m / 2.0, false),
             _ => self.ink(Wall::Base),
         }
+    }
+
+    /// The tint of a voxel of a wall whose colour the source may tell: then the windows alone are ours.
+    pub fn wall_tint(&self, at: &WallPoint, told: Option<Colour>) -> Tint {
+        let ink = self.wall(at);
+        match told {
+            Some(colour) if !self.is_glass(ink) => Tint::Colour(colour),
+            _ => Tint::Ink(ink),
+        }
+    }
+
+    /// Whether an ink is that of a window of this building.
+    fn is_glass(&self, ink: Ink) -> bool {
+        [Wall::Window, Wall::WindowAlt, Wall::Shop].into_iter().any(|part| self.ink(part) == ink)
+    }
+
+    /// The ink of a part of its walls.
+    pub fn part(&self, part: Wall) -> Ink {
+        self.ink(part)
     }
 
     /// The ink of a voxel of a wall.
@@ -329,6 +369,21 @@ pub fn ground(space: Space) -> Ink {
         Space { is_open: true, .. } => Ground::Open,
         Space { is_wide: true, .. } => Ground::Lane,
         _ => Ground::Street,
+    })
+}
+
+/// The ink of a piece of ground of which the source tells what it is.
+pub fn cover(kind: CoverKind) -> Ink {
+    Ink::ground(match kind {
+        CoverKind::Other => Ground::Open,
+        CoverKind::Farm => Ground::Farm,
+        CoverKind::Green => Ground::Green,
+        CoverKind::Wood => Ground::Wood,
+        CoverKind::Sand => Ground::Sand,
+        CoverKind::Water => Ground::Water,
+        CoverKind::Paved | CoverKind::Path => Ground::Pavement,
+        CoverKind::Rail => Ground::Rail,
+        CoverKind::Road => Ground::Street,
     })
 }
 

@@ -53,6 +53,18 @@ pub enum Ground {
     Lane = 3,
     /// Wide open ground: a square, a park, rails, water, nobody knows.
     Open = 4,
+    /// Fields.
+    Farm = 5,
+    /// Grass and parks.
+    Green = 6,
+    /// Trees.
+    Wood = 7,
+    /// Sand and bare ground.
+    Sand = 8,
+    /// Water.
+    Water = 9,
+    /// Rails and their ballast.
+    Rail = 10,
 }
 
 /// The inks of a mast: the two colours that aviation asks for, plain and where braces cross.
@@ -137,7 +149,19 @@ pub(super) const N_FLAT: usize = 6;
 /// How many of [`ROOFS`], after the flat ones, are tiled.
 pub(super) const N_TILED: usize = 7;
 
-const GROUND: [Colour; 5] = [[128, 120, 110], [172, 170, 165], [136, 138, 141], [126, 129, 133], [162, 172, 142]];
+const GROUND: [Colour; 11] = [
+    [128, 120, 110],
+    [172, 170, 165],
+    [136, 138, 141],
+    [126, 129, 133],
+    [162, 172, 142],
+    [176, 174, 132],
+    [142, 164, 112],
+    [110, 136, 94],
+    [198, 186, 158],
+    [92, 126, 152],
+    [138, 132, 124],
+];
 
 const MAST: [Colour; 4] = [[204, 92, 58], [180, 80, 52], [228, 222, 212], [205, 199, 190]];
 
@@ -270,7 +294,7 @@ mod tests {
         assert_eq!(Ink::masonry(MASONRY.len() - 1, Wall::Shop).0 + 1, Ink::curtain(0, Wall::Plain).0);
         assert_eq!(Ink::curtain(CURTAIN.len() - 1, Wall::Shop).0 + 1, Ink::roof(0, Roof::Field).0);
         assert_eq!(Ink::roof(ROOFS.len() - 1, Roof::Plant).0 + 1, Ink::ground(Ground::Earth).0);
-        assert_eq!(Ink::ground(Ground::Open).0 + 1, Ink::mast(Mast::Orange).0);
+        assert_eq!(Ink::ground(Ground::Rail).0 + 1, Ink::mast(Mast::Orange).0);
         assert_eq!(usize::from(Ink::mast(Mast::WhiteShade).0) + 1, PALETTE.len());
     }
 }
