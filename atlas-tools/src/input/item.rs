@@ -193,3 +193,11 @@ pub struct VoxelModel {
     /// Occupied voxels: x east, y up, z south, each once, in any order.
     pub voxels: Vec<([i32; 3], Colour)>,
 }
+
+impl VoxelModel {
+    /// The lowest voxel's y and one above the highest's; 0 and 0 where there is none.
+    pub fn height_range(&self) -> [i32; 2] {
+        let ys = || self.voxels.iter().map(|([_, y, _], _)| *y);
+        [ys().min().unwrap_or(0), ys().max().map_or(0, |y| y.saturating_add(1))]
+    }
+}

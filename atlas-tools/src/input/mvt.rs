@@ -11,7 +11,7 @@ use thiserror::Error;
 use voxatlas::geo::TileCoord;
 
 use super::protobuf::{Message, Value, zigzag};
-use super::{COORDINATE_MAX, Feature, FeatureId, Height, Point, Polygon, SOURCE_EXTENT};
+use super::{COORDINATE_MAX, Feature, FeatureId, Height, Point, Polygon, ReadOptions, SOURCE_EXTENT};
 
 /// Largest tile, in bytes after inflating: the biggest real ones are a few MiB, a bomb would be gigabytes.
 pub(super) const TILE_BYTES_MAX: usize = 64 << 20;
@@ -23,6 +23,18 @@ pub struct LayerSelection {
     pub layers: Vec<String>,
     /// Attributes that may hold the height in metres, the first that a feature has is taken.
     pub height_fields: Vec<String>,
+}
+
+/// Layers of buildings, as usual tilesets call them.
+const BUILDING_LAYERS: [&str; 3] = ["bldg", "building", "buildings"];
+
+impl LayerSelection {
+    /// What options ask for; where they name no layer, the usual layers of buildings.
+    pub fn of(read: &ReadOptions) -> Self {
+        let usual = || BUILDING_LAYERS.map(str::to_owned).to_vec();
+        let layers = if read.layers.is_empty() { usual() } else { read.layers.clone() };
+        Self { layers, height_fields: read.height_fields.clone() }
+    }
 }
 
 /// What is wrong with a vector tile.
@@ -219,11 +231,8 @@ impl<'a> Layer<'a> {
                 PathError::Fault(fault) => MvtError::Geometry { layer: self.name.clone(), feature_idx, fault },
             })?;
             let place_id = FeatureId::Place { input, tile, feature_idx: place + feature_idx as u32 };
-            out.push(Feature {
-                id: raw.id.map_or(place_id, FeatureId::Given),
-                height: Height::from_input(metres),
-                polygons,
-            });
+            let id = raw.id.map_or(place_id, FeatureId::Given);
+            out.push(Feature::standing(id, Height::from_input(metres), polygons));
         }
         Ok(())
     }

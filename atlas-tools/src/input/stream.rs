@@ -25,6 +25,12 @@ pub trait Stream: Send + Sync {
     /// The file cannot be read, or is malformed.
     fn extent(&self) -> Result<Option<[f64; 4]>, InputError>;
 
+    /// What its CRS may be instead, where its coordinates miss a box in degrees: west, south, east, north.
+    fn guess(&self, near: [f64; 4]) -> Option<String> {
+        let _ = near;
+        None
+    }
+
     /// Reads everything that is wanted, in the order of the file.
     ///
     /// # Errors
@@ -99,6 +105,33 @@ pub enum Problem {
     BadTexture,
     /// A record that cannot be read: passed over.
     BadRecord,
+    /// A point that its file calls noise, or withholds: left out.
+    NoisePoint,
+}
+
+impl std::fmt::Display for Problem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::OpenRing => "ring closed that was open",
+            Self::DuplicatePoints => "ring with points that repeat",
+            Self::DegenerateRing => "ring without area left out",
+            Self::CrossingRing => "ring that crosses itself, filled even-odd",
+            Self::NonPlanarFace => "face that lies in no plane",
+            Self::UntriangulatedFace => "face left out that could not be triangulated",
+            Self::OpenShell => "shell with gaps, not filled",
+            Self::InvertedShell => "shell that is inside out",
+            Self::BadCoordinate => "coordinate that is nowhere",
+            Self::UnusedGeometry => "geometry without a volume left out",
+            Self::DanglingReference => "reference to what is not there",
+            Self::NoGeometry => "feature without a geometry",
+            Self::BadMinHeight => "minimum height above the height, taken as 0",
+            Self::BadAttribute => "attribute that could not be read",
+            Self::BadText => "text of another encoding, its bytes replaced",
+            Self::BadTexture => "image that could not be read",
+            Self::BadRecord => "record passed over that could not be read",
+            Self::NoisePoint => "point left out as noise",
+        })
+    }
 }
 
 /// What of an input is wanted.
@@ -142,6 +175,8 @@ pub struct ReadOptions {
     pub colour_by: Option<(String, BTreeMap<String, Colour>)>,
     /// Layers or feature types to read; empty: all that are known.
     pub layers: Vec<String>,
+    /// Features that are left out, by their name or id.
+    pub without: Vec<String>,
     /// The encoding of text in files that do not name theirs, as WHATWG labels it.
     pub encoding: Option<String>,
     /// The level of detail of a city model to read; `None`: the finest that each feature has.
@@ -161,6 +196,7 @@ impl Default for ReadOptions {
             fallback_height_m: super::FALLBACK_HEIGHT_M,
             colour_by: None,
             layers: Vec::new(),
+            without: Vec::new(),
             encoding: None,
             lod: None,
             with_attributes: false,
