@@ -11,11 +11,11 @@ use voxatlas::limits::{ATLAS_FORMAT, ZOOM_FULL};
 use crate::tileset_files::layer_suffix;
 use crate::voxelise::BASE;
 
-/// The datum of a source that has no terrain.
-const DATUM: &str = "each building's own ground (flat)";
+/// The datum of a source that tells no heights of the ground.
+pub(crate) const FLAT: &str = "each building's own ground (flat)";
 
-/// The document of some regions.
-pub(crate) fn document(keys: &[RegionKey], attribution: &str) -> Tileset {
+/// The document of some regions, whose heights count from a datum.
+pub(crate) fn document(keys: &[RegionKey], attribution: &str, datum: &str) -> Tileset {
     let mut tileset = Tileset {
         tilejson: "3.0.0".to_owned(),
         tiles: Vec::new(),
@@ -28,7 +28,7 @@ pub(crate) fn document(keys: &[RegionKey], attribution: &str) -> Tileset {
         voxatlas: Some(VoxatlasObject {
             format: ATLAS_FORMAT,
             base: BASE,
-            datum: DATUM.to_owned(),
+            datum: datum.to_owned(),
             layers: Vec::new(),
         }),
     };
@@ -63,6 +63,12 @@ pub(crate) fn list_regions(tileset: &mut Tileset, keys: &BTreeSet<RegionKey>) {
     let (base, datum) = (tileset.base(), "unknown".to_owned());
     let object = VoxatlasObject { format: ATLAS_FORMAT, base, datum, layers: Vec::new() };
     tileset.voxatlas.get_or_insert(object).layers = layers;
+}
+
+/// The regions that a document lists.
+pub(crate) fn regions(tileset: &Tileset) -> impl Iterator<Item = RegionKey> + '_ {
+    bitmaps(tileset)
+        .flat_map(|(layer, bitmap)| bitmap.tiles().map(move |tile| RegionKey::new(tile, layer)).collect::<Vec<_>>())
 }
 
 /// The bitmaps of a document, each with its layer.

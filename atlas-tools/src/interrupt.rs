@@ -1,10 +1,11 @@
-//! Ctrl-C: the first one asks to stop between two tiles, the second one ends the program at once.
+//! Ctrl-C and SIGTERM, with which schedulers end a task: the first one asks to stop between two tiles, the second one
+//! ends the program at once.
 
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A flag that Ctrl-C sets; call it once a program.
+/// A flag that Ctrl-C and SIGTERM set; call it once a program.
 ///
 /// # Errors
 ///
@@ -16,7 +17,7 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let wait = move || {
         runtime.block_on(async {
             // Where the handler cannot be set up, Ctrl-C keeps its usual meaning.
-            while tokio::signal::ctrl_c().await.is_ok() {
+            while signal().await.is_ok() {
                 if shared.swap(true, Ordering::Relaxed) {
                     std::process::exit(i32::from(crate::outcome::FATAL));
                 }
@@ -26,4 +27,21 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     };
     std::thread::Builder::new().name("interrupt".to_owned()).spawn(wait)?;
     Ok(flag)
+}
+
+/// Waits for the next signal that asks to stop.
+#[cfg(unix)]
+async fn signal() -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate())?;
+    tokio::select! {
+        interrupt = tokio::signal::ctrl_c() => interrupt,
+        _ = terminate.recv() => Ok(()),
+    }
+}
+
+/// Waits for the next signal that asks to stop.
+#[cfg(not(unix))]
+async fn signal() -> io::Result<()> {
+    tokio::signal::ctrl_c().await
 }

@@ -9,7 +9,19 @@ pub fn bar(n: u64, kind: &str, quiet: bool) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(n), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {kind}, {{elapsed}}, {{eta}} left")) {
+    match ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {kind}, {{per_sec}}, {{eta}} left")) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+/// A bar over bytes of which nobody knows how many there are.
+pub fn bytes(doing: &str, quiet: bool) -> ProgressBar {
+    if quiet {
+        return ProgressBar::hidden();
+    }
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template(&format!("{{spinner}} {doing} {{bytes}}, {{bytes_per_sec}}, {{elapsed}}")) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }

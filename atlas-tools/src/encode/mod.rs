@@ -1,84 +1,110 @@
-//! `atlas-tools encode`: features in, a tileset out.
+//! `atlas-tools encode`: city data in, a tileset out.
 //!
-//! Owns the walk over the input: source tiles are read a row at a time, three rows at most are held, and the tiles of a
-//! row are made in parallel. What a tile looks like depends on the input alone, never on the other tiles of the run, the
-//! number of jobs or the order in which they finish.
+//! Owns the way from the inputs to the files of a run or of a shard of one. A [`Job`] says what is made, a
+//! [`Run`] makes it, a manifest lists what is made.
+//!
+//! ```text
+//! args -> job (inputs, settings, tiles) -> plan (own tiles) -> sources (read, gathered, opened)
+//!      -> rows of source tiles -> tile -> files and a record -> manifest -> tiles.json
+//! ```
 
+mod args;
+mod ids;
+mod job;
+mod manifest;
 mod plan;
+mod record;
 mod rows;
+mod run;
+mod settings;
+mod sources;
 mod summary;
 mod tile;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context, bail};
 use clap::Args;
-use indicatif::ProgressBar;
-use rayon::prelude::*;
-use voxatlas::geo::{Bbox, TileCoord};
 use voxatlas::limits::ZOOM_COARSEST;
 
-use crate::buildings::Neighbourhood;
-use crate::input::{self, Input, LayerSelection};
-use crate::outcome::{Outcome, print};
-use crate::output::OutputDir;
-use crate::{document, jobs, progress, pyramid};
-use plan::Plan;
-use rows::{Rows, Source};
-use summary::Summary;
-use tile::{City, TileMaker, TileReport};
+pub use args::JobArgs;
+pub use job::{Extents, Job};
+pub use manifest::{Header, Manifest, ManifestWriter};
+pub use plan::{Asked, Plan};
+pub use record::{Counts, Edges, FileRecord, TileRecord};
+pub use run::Run;
+pub use settings::{GroundMode, Overflow, Settings};
+pub use summary::Summary;
 
-/// Makes a tileset from building features.
+pub(crate) use record::sha256;
+
+use crate::flags::OutputFlags;
+use crate::outcome::Outcome;
+use crate::output::Output;
+use crate::shards::{PlanFile, ShardChoice};
+use crate::{document, jobs, pyramid, shards};
+
+/// Bytes that one job takes at most, beside what all share: a tile's plan, a region and its file.
+const JOB_BYTES: u64 = 200 << 20;
+
+/// Bytes that a run takes beside its jobs.
+const SHARED_BYTES: u64 = 400 << 20;
+
+/// Makes a tileset from city data.
 ///
-/// An input is a folder of Mapbox vector tiles, {z}/{x}/{y}.pbf or .mvt, plain or gzip'd, of zoom 10 to 17; where it
-/// holds several zooms, the deepest is read. A feature stands on the ground; missing, zero and negative heights become
-/// one storey of 3 m and are counted. The ground is flat, its top at the datum: vector tiles hold no terrain, and do not
-/// tell sea from land. Every zoom 17 tile that is asked for gets ground, also where there are no buildings.
+/// Inputs of several kinds are combined: terrain below, buildings on it, points on top. What stands on the ground stands
+/// on the terrain where there is one; models keep their own heights.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 1 done but a tile failed, 2 wrong usage or nothing done.")]
-#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
+#[command(after_help = AFTER_HELP)]
 pub struct EncodeArgs {
-    /// Folders of vector tiles; ids are shared between them, as by the parts of one data set
-    #[arg(required = true, value_name = "INPUT")]
-    pub inputs: Vec<PathBuf>,
-    /// The folder that receives {z}/{x}/{y}.png and tiles.json; files of the same names are replaced
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
-    /// Only what lies in this box, in degrees; west may lie east of east, across the antimeridian
-    #[arg(long, value_name = "W,S,E,N", allow_hyphen_values = true, conflicts_with = "tiles")]
-    pub bbox: Option<Bbox>,
-    /// Only these tiles; a coarser one stands for the zoom 17 tiles in it
-    #[arg(long, value_name = "Z/X/Y,...", value_delimiter = ',')]
-    pub tiles: Vec<TileCoord>,
-    /// Tiles made at once [default: one a processor]
-    #[arg(long, value_name = "N")]
-    pub jobs: Option<NonZeroUsize>,
-    /// Leaves the ground out: buildings alone, and no file where there are none
-    #[arg(long)]
-    pub no_ground: bool,
+    /// What is encoded, and how.
+    #[command(flatten)]
+    pub job: JobArgs,
+
+    /// What receives {z}/{x}/{y}.png and tiles.json: a folder, a file ending in .pmtiles, or s3://, gs://, az://
+    #[arg(long, value_name = "DIR|FILE.pmtiles|URL")]
+    pub out: String,
     /// Makes the coarser zooms too, down to 12: the same as `atlas-tools pyramid` afterwards
-    #[arg(long)]
+    #[arg(long, conflicts_with = "plan")]
     pub pyramid: bool,
-    /// Who is to be credited; stands in tiles.json and in every file
-    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
-    pub attribution: String,
-    /// Layers of the vector tiles to read
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "bldg")]
-    pub layer: Vec<String>,
-    /// Attributes that may hold the height in metres, the first that a feature has counts
-    #[arg(long, value_name = "NAME,...", value_delimiter = ',', default_value = "z")]
-    pub height_field: Vec<String>,
-    /// Prints the summary as JSON
+    /// Keeps the tiles that an earlier run of the same command has made
     #[arg(long)]
-    pub json: bool,
-    /// Prints no progress and no summary
+    pub resume: bool,
+    /// Says what would be made, and makes nothing
     #[arg(long)]
-    pub quiet: bool,
+    pub dry_run: bool,
+
+    /// Makes what a plan says: see `atlas-tools plan`
+    #[arg(long, value_name = "FILE", requires = "shard", help_heading = "Beyond one machine")]
+    pub plan: Option<PathBuf>,
+    /// The shard to make, from 0, or auto: the number that Slurm, Kubernetes or AWS Batch gives
+    #[arg(long, value_name = "K|auto", requires = "plan", help_heading = "Beyond one machine")]
+    pub shard: Option<ShardChoice>,
+
+    /// Tiles made at once [default: one a processor]
+    #[arg(long, value_name = "N", help_heading = "Resources")]
+    pub jobs: Option<NonZeroUsize>,
+    /// Memory to stay within, such as 1GiB: fewer tiles are made at once where it asks for that
+    #[arg(long, value_name = "SIZE", value_parser = jobs::parse_bytes, help_heading = "Resources")]
+    pub max_memory: Option<u64>,
+    /// The folder for what has to be kept while reading [default: the system's]
+    #[arg(long, value_name = "DIR", help_heading = "Resources")]
+    pub scratch: Option<PathBuf>,
+
+    /// How much it says.
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
+
+const AFTER_HELP: &str = "\
+Examples:
+  atlas-tools encode buildings.geojson --out city
+  atlas-tools encode dem.tif buildings.gml points.laz --bbox 139.7,35.6,139.8,35.7 --out city
+  atlas-tools encode house.glb --at 139.7454,35.6586 --out house.pmtiles
+
+Exit codes: 0 done, 1 done but a tile failed, 2 wrong usage or nothing done.";
 
 /// Runs the command.
 ///
@@ -86,96 +112,122 @@ pub struct EncodeArgs {
 ///
 /// The input cannot be used, the output cannot be written, or Ctrl-C was pressed.
 pub fn run(args: &EncodeArgs) -> anyhow::Result<Outcome> {
+    match (&args.plan, &args.shard) {
+        (Some(plan), Some(shard)) => run_shard(args, plan, shard),
+        _ => run_whole(args),
+    }
+}
+
+fn run_whole(args: &EncodeArgs) -> anyhow::Result<Outcome> {
     let begin = Instant::now();
-    let selection = LayerSelection { layers: args.layer.clone(), height_fields: args.height_field.clone() };
-    let inputs = input::open(&args.inputs, &selection)?;
-    let plan = Plan::new(&inputs, args.bbox, &args.tiles)?;
-    let out = OutputDir::create(&args.out)?;
-    let pool = jobs::pool(args.jobs, "encode")?;
-    let run = Run {
-        inputs: &inputs,
-        maker: TileMaker { out: &out, has_ground: !args.no_ground, credit: &args.attribution },
-        stop: crate::interrupt::flag().context("Ctrl-C cannot be watched")?,
-        progress: progress::bar(plan.n_tiles() as u64, "tiles", args.quiet),
+    let (job, _) = Job::new(args.job.inputs()?, args.job.settings()?, args.job.asked())?;
+    if args.dry_run {
+        return shards::describe(&job, 1, args.output.json);
+    }
+    let place = Path::new(&args.out);
+    let Some(archive) = crate::archives::is_archive(place).then_some(place) else {
+        let summary = make_whole(args, &job, &args.out)?;
+        return finish(args, summary, begin);
     };
-    let mut summary = pool.install(|| run.all_rows(&plan))?;
-    run.progress.finish_and_clear();
-    let tileset = document::document(&summary.written, &args.attribution);
+    // Packed from a folder beside it, so that a disk that holds the archive holds both.
+    let folder = archive.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
+    let unpacked = tempfile::Builder::new().prefix(".encode-").tempdir_in(folder)?;
+    let summary = make_whole(args, &job, &unpacked.path().display().to_string())?;
+    crate::pack::archive(unpacked.path(), archive)?;
+    finish(args, summary, begin)
+}
+
+/// Makes all tiles of a job in a folder, its document, and the pyramid where that is asked for.
+fn make_whole(args: &EncodeArgs, job: &Job, place: &str) -> anyhow::Result<Summary> {
+    let out = Output::create(place)?;
+    let stop = crate::interrupt::flag().context("Ctrl-C cannot be watched")?;
+    let scratch = scratch(args)?;
+    let header = Header::new(job.hash(), 0, 1);
+    let pool = jobs::pool(n_jobs(args), "encode")?;
+    let run = Run {
+        job,
+        inputs: None,
+        header: &header,
+        out: &out,
+        resume: args.resume,
+        scratch: scratch.path(),
+        quiet: args.output.quiet,
+        stop: &stop,
+    };
+    let mut summary = pool.install(|| run.run())?;
+    let tileset = document::document(&summary.written, &job.settings.attribution, &job.datum);
     out.write("tiles.json", tileset.to_json().as_bytes())?;
     if args.pyramid && !summary.written.is_empty() {
-        let build =
-            pyramid::Build { out: &out, min_zoom: ZOOM_COARSEST, force: false, quiet: args.quiet, stop: &run.stop };
+        let Some(folder) = out.folder() else {
+            bail!("{}: a pyramid is made in a folder: encode there, and copy it", out.name());
+        };
+        let build = pyramid::Build {
+            out: folder,
+            min_zoom: ZOOM_COARSEST,
+            share: None,
+            force: false,
+            quiet: args.output.quiet,
+            stop: &stop,
+        };
         summary.pyramid = Some(pool.install(|| build.run(tileset))?);
     }
-    summary.seconds = begin.elapsed().as_secs_f64();
-    if args.json {
-        print(&summary.to_json())?;
-    } else if !args.quiet {
-        print(&summary.to_text(&args.out))?;
+    // The document lists what there is; a run with failures keeps the list, for --resume to try the others.
+    if !summary.has_failures() {
+        out.remove(&shards::manifest_name(0))?;
     }
+    Ok(summary)
+}
+
+fn run_shard(args: &EncodeArgs, plan: &Path, shard: &ShardChoice) -> anyhow::Result<Outcome> {
+    let begin = Instant::now();
+    if !args.job.inputs.is_empty() {
+        bail!("--plan names the inputs: expected no INPUT beside it");
+    }
+    let plan = PlanFile::read(plan)?;
+    let shard = shard.resolve(plan.n_shards)?;
+    if args.dry_run {
+        return shards::describe(&plan.job, plan.n_shards, args.output.json);
+    }
+    if crate::archives::is_archive(Path::new(&args.out)) {
+        bail!("{}: shards go into a folder; pack it when they are merged", args.out);
+    }
+    let out = Output::create(&args.out)?;
+    let stop = crate::interrupt::flag().context("signals cannot be watched")?;
+    let scratch = scratch(args)?;
+    let header = Header::new(plan.job.hash(), shard, plan.n_shards);
+    let run = Run {
+        job: &plan.job,
+        inputs: plan.shards.get(shard).map(|shard| shard.inputs.as_slice()),
+        header: &header,
+        out: &out,
+        resume: args.resume,
+        scratch: scratch.path(),
+        quiet: args.output.quiet,
+        stop: &stop,
+    };
+    let summary = jobs::pool(n_jobs(args), "encode")?.install(|| run.run())?;
+    finish(args, summary, begin)
+}
+
+fn finish(args: &EncodeArgs, mut summary: Summary, begin: Instant) -> anyhow::Result<Outcome> {
+    summary.seconds = begin.elapsed().as_secs_f64();
+    args.output.say(|| summary.to_json(), || summary.to_text(&args.out, crate::input::FALLBACK_HEIGHT_M))?;
     Ok(Outcome::with_findings(summary.has_failures()))
 }
 
-/// What the stages of a run share.
-struct Run<'a> {
-    inputs: &'a [Box<dyn Input>],
-    maker: TileMaker<'a>,
-    stop: Arc<AtomicBool>,
-    progress: ProgressBar,
+fn scratch(args: &EncodeArgs) -> anyhow::Result<tempfile::TempDir> {
+    let folder = args.scratch.clone().unwrap_or_else(std::env::temp_dir);
+    tempfile::Builder::new()
+        .prefix("atlas-tools-")
+        .tempdir_in(&folder)
+        .with_context(|| format!("{}: no scratch folder can be made there (--scratch)", folder.display()))
 }
 
-impl Run<'_> {
-    fn all_rows(&self, plan: &Plan) -> anyhow::Result<Summary> {
-        let mut summary = Summary::new(plan.n_tiles());
-        let mut rows = Rows::new(self.inputs, plan);
-        for y in plan.source_rows() {
-            for failure in rows.advance(y) {
-                self.progress.suspend(|| eprintln!("warning: {failure}"));
-                summary.failures.push(failure);
-            }
-            self.row(plan, &rows, y, &mut summary)?;
-            if self.stop.load(Ordering::Relaxed) {
-                bail!(
-                    "interrupted after {} of {} tiles: the files that were written are whole, tiles.json was not",
-                    self.progress.position(),
-                    plan.n_tiles()
-                );
-            }
-        }
-        Ok(summary)
-    }
-
-    fn row(&self, plan: &Plan, rows: &Rows<'_>, y: u32, summary: &mut Summary) -> anyhow::Result<()> {
-        let sources: Vec<_> = plan.sources(y).collect();
-        let made: Vec<_> = sources.par_iter().map(|&source| self.source_tile(plan, rows, source)).collect();
-        for (source, made) in sources.iter().zip(made) {
-            match rows.middle(*source) {
-                Source::Block(block) => summary.add_features(&block.source.features),
-                Source::Failed => summary.tiles_failed += plan.tiles(*source).len(),
-                Source::Absent => {}
-            }
-            made?.into_iter().for_each(|report| summary.add_tile(report));
-        }
-        Ok(())
-    }
-
-    /// Makes the tiles that a source tile covers; none where it could not be read.
-    fn source_tile(&self, plan: &Plan, rows: &Rows<'_>, source: TileCoord) -> anyhow::Result<Vec<TileReport>> {
-        if matches!(rows.middle(source), Source::Failed) {
-            self.progress.inc(plan.tiles(source).len() as u64);
-            return Ok(Vec::new());
-        }
-        let neighbourhood = Neighbourhood::new(rows.neighbours(source));
-        let city = City::new(source, &neighbourhood);
-        let make = |&tile: &TileCoord| {
-            if self.stop.load(Ordering::Relaxed) {
-                return Ok(None);
-            }
-            let report = self.maker.make(tile, &city)?;
-            self.progress.inc(1);
-            Ok(Some(report))
-        };
-        let made: anyhow::Result<Vec<_>> = plan.tiles(source).par_iter().map(make).collect();
-        Ok(made?.into_iter().flatten().collect())
-    }
+/// How many tiles are made at once within the memory that is allowed.
+fn n_jobs(args: &EncodeArgs) -> Option<NonZeroUsize> {
+    let Some(memory) = args.max_memory else { return args.jobs };
+    let fit = (memory.saturating_sub(SHARED_BYTES) / JOB_BYTES).max(1) as usize;
+    let asked = args.jobs.or_else(|| std::thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get);
+    NonZeroUsize::new(asked.min(fit))
 }

@@ -6,69 +6,79 @@ use anyhow::bail;
 use voxatlas::geo::{Bbox, TileCoord};
 use voxatlas::limits::ZOOM_FULL;
 
-use crate::input::Input;
-
 /// Tiles of one run at most: a hundred times a large city. Beyond that someone asked for a coarser tile than they meant.
 const TILES_MAX: u64 = 1 << 22;
 
-/// The tiles of a run.
-#[derive(Debug)]
-pub(super) struct Plan {
+/// The tiles of a run, and which of them are made here.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// All tiles of the run, zoom 17, in any shard.
+    all: BTreeSet<TileCoord>,
     source_zoom: u8,
-    /// By source row and column, the zoom 17 tiles to make, row by row.
-    tiles: BTreeMap<(u32, u32), Vec<TileCoord>>,
+    /// By source row and column, the zoom 17 tiles to make here, row by row.
+    own: BTreeMap<(u32, u32), Vec<TileCoord>>,
 }
 
 impl Plan {
-    /// Chooses the tiles of a box, of a list, or of everything that the inputs hold.
-    pub(super) fn new(inputs: &[Box<dyn Input>], bbox: Option<Bbox>, list: &[TileCoord]) -> anyhow::Result<Self> {
-        let source_zoom = common_zoom(inputs)?;
-        let sources: BTreeSet<TileCoord> = inputs.iter().flat_map(|input| input.tiles()).collect();
-        let chosen: BTreeSet<TileCoord> = match bbox {
-            Some(bbox) => {
-                let range = bbox.tiles(ZOOM_FULL)?;
-                check_count(range.n_left())?;
-                range.collect()
-            }
-            None if list.is_empty() => below(sources.iter().copied())?,
-            None => below(list.iter().copied())?,
-        };
-        let mut plan = Self { source_zoom, tiles: BTreeMap::new() };
-        for tile in chosen {
+    /// All tiles of a run, of which `own` are made here, from source tiles of a zoom.
+    pub fn new(all: BTreeSet<TileCoord>, own: impl IntoIterator<Item = TileCoord>, source_zoom: u8) -> Self {
+        let mut plan = Self { all, source_zoom, own: BTreeMap::new() };
+        for tile in own {
             let source = plan.source_of(tile);
-            plan.tiles.entry((source.y(), source.x())).or_default().push(tile);
+            plan.own.entry((source.y(), source.x())).or_default().push(tile);
         }
-        plan.tiles.values_mut().for_each(|tiles| tiles.sort_by_key(|tile| (tile.y(), tile.x())));
-        let holds_data =
-            |&(y, x): &(u32, u32)| TileCoord::new(source_zoom, x, y).is_ok_and(|tile| sources.contains(&tile));
-        if !plan.tiles.keys().any(holds_data) {
-            let asked =
-                bbox.map_or_else(|| "none of the tiles of --tiles".to_owned(), |bbox| format!("nothing in {bbox}"));
-            bail!("the input holds {asked}: it covers {}", covered(&sources));
-        }
-        Ok(plan)
+        plan.own.values_mut().for_each(|tiles| tiles.sort_by_key(|tile| (tile.y(), tile.x())));
+        plan
     }
 
-    /// Tiles to make.
-    pub(super) fn n_tiles(&self) -> usize {
-        self.tiles.values().map(Vec::len).sum()
+    /// The zoom of the source tiles.
+    pub fn source_zoom(&self) -> u8 {
+        self.source_zoom
+    }
+
+    /// Tiles to make here.
+    pub fn n_tiles(&self) -> usize {
+        self.own.values().map(Vec::len).sum()
+    }
+
+    /// The tiles to make here.
+    pub fn own(&self) -> impl Iterator<Item = TileCoord> + '_ {
+        self.own.values().flatten().copied()
+    }
+
+    /// All tiles of the run.
+    pub fn all(&self) -> &BTreeSet<TileCoord> {
+        &self.all
     }
 
     /// The source rows that are to be made, from the north.
-    pub(super) fn source_rows(&self) -> impl Iterator<Item = u32> {
-        let rows: BTreeSet<u32> = self.tiles.keys().map(|&(y, _)| y).collect();
+    pub fn source_rows(&self) -> impl Iterator<Item = u32> {
+        let rows: BTreeSet<u32> = self.own.keys().map(|&(y, _)| y).collect();
         rows.into_iter()
     }
 
     /// The source tiles of a row that are to be made, from the west.
-    pub(super) fn sources(&self, y: u32) -> impl Iterator<Item = TileCoord> + '_ {
-        let row = self.tiles.range((y, 0)..=(y, u32::MAX));
+    pub fn sources(&self, y: u32) -> impl Iterator<Item = TileCoord> + '_ {
+        let row = self.own.range((y, 0)..=(y, u32::MAX));
         row.filter_map(move |(&(y, x), _)| TileCoord::new(self.source_zoom, x, y).ok())
     }
 
-    /// The tiles to make from a source tile.
-    pub(super) fn tiles(&self, source: TileCoord) -> &[TileCoord] {
-        self.tiles.get(&(source.y(), source.x())).map_or(&[], Vec::as_slice)
+    /// The tiles to make here from a source tile.
+    pub fn tiles(&self, source: TileCoord) -> &[TileCoord] {
+        self.own.get(&(source.y(), source.x())).map_or(&[], Vec::as_slice)
+    }
+
+    /// The lowest tile of the run that a source tile covers: its features are counted there.
+    pub fn lowest_in(&self, source: TileCoord) -> Option<TileCoord> {
+        let step = ZOOM_FULL - source.zoom();
+        let edge = 1 << step;
+        let [x, y] = [source.x() << step, source.y() << step];
+        // Tiles sort by column, then by row.
+        (x..x + edge).find_map(|x| {
+            let from = TileCoord::new(ZOOM_FULL, x, y).ok()?;
+            let to = TileCoord::new(ZOOM_FULL, x, y + edge - 1).ok()?;
+            self.all.range(from..=to).next().copied()
+        })
     }
 
     fn source_of(&self, tile: TileCoord) -> TileCoord {
@@ -77,18 +87,28 @@ impl Plan {
     }
 }
 
-fn common_zoom(inputs: &[Box<dyn Input>]) -> anyhow::Result<u8> {
-    let Some(first) = inputs.first() else { bail!("no input") };
-    if let Some(other) = inputs.iter().find(|input| input.zoom() != first.zoom()) {
-        bail!(
-            "{} has zoom {}, {} has zoom {}: inputs of one run share a zoom",
-            first.name(),
-            first.zoom(),
-            other.name(),
-            other.zoom()
-        );
+/// What a command line asks for.
+#[derive(Debug, Clone, Copy)]
+pub enum Asked<'a> {
+    /// What lies in a box.
+    Bbox(Bbox),
+    /// These tiles, a coarser one for the zoom 17 tiles in it.
+    Tiles(&'a [TileCoord]),
+    /// What the inputs hold.
+    Everything,
+}
+
+/// The zoom 17 tiles that are asked for, of inputs that hold `held`: tiles of any zoom up to 17.
+pub(super) fn chosen(asked: Asked<'_>, held: &BTreeSet<TileCoord>) -> anyhow::Result<BTreeSet<TileCoord>> {
+    match asked {
+        Asked::Bbox(bbox) => {
+            let range = bbox.tiles(ZOOM_FULL)?;
+            check_count(range.n_left())?;
+            Ok(range.collect())
+        }
+        Asked::Tiles(list) => below(list.iter().copied()),
+        Asked::Everything => below(held.iter().copied()),
     }
-    Ok(first.zoom())
 }
 
 /// The zoom 17 tiles below some tiles.
@@ -111,16 +131,9 @@ fn below(tiles: impl Iterator<Item = TileCoord> + Clone) -> anyhow::Result<BTree
     Ok(all)
 }
 
-fn check_count(n_tiles: u64) -> anyhow::Result<()> {
+pub(super) fn check_count(n_tiles: u64) -> anyhow::Result<()> {
     if n_tiles > TILES_MAX {
-        bail!("{n_tiles} tiles are asked for: expected at most {TILES_MAX} a run");
+        bail!("{n_tiles} tiles are asked for, expected at most {TILES_MAX} a run: choose a smaller --bbox, or --tiles");
     }
     Ok(())
-}
-
-/// The box round some tiles, in words.
-fn covered(tiles: &BTreeSet<TileCoord>) -> String {
-    let edges = tiles.iter().map(|tile| tile.bounds().to_array());
-    let around = edges.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]);
-    around.map_or_else(String::new, |[west, south, east, north]| format!("{west:.4},{south:.4},{east:.4},{north:.4}"))
 }

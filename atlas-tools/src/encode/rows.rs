@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 use voxatlas::geo::TileCoord;
 
-use super::Plan;
+use super::plan::Plan;
 use crate::buildings::{Block, Neighbour};
 use crate::input::{Input, SourceTile};
 
@@ -23,14 +23,14 @@ pub(super) enum Source<'a> {
 
 /// The rows in memory.
 pub(super) struct Rows<'a> {
-    inputs: &'a [Box<dyn Input>],
+    inputs: Vec<&'a dyn Input>,
     plan: &'a Plan,
     /// By row and column, what was read: `None` where that failed. Absent tiles are not entered.
     by_row: BTreeMap<u32, FxHashMap<u32, Option<Block>>>,
 }
 
 impl<'a> Rows<'a> {
-    pub(super) fn new(inputs: &'a [Box<dyn Input>], plan: &'a Plan) -> Self {
+    pub(super) fn new(inputs: Vec<&'a dyn Input>, plan: &'a Plan) -> Self {
         Self { inputs, plan, by_row: BTreeMap::new() }
     }
 
@@ -89,7 +89,7 @@ impl<'a> Rows<'a> {
     fn read(&self, tile: TileCoord) -> Result<Block, Vec<String>> {
         let mut source = SourceTile { tile, features: Vec::new() };
         let mut errors = Vec::new();
-        for input in self.inputs {
+        for input in &self.inputs {
             match input.read(tile) {
                 Ok(features) => source.features.extend(features),
                 Err(error) => errors.push(format!("tile {tile}: {error}")),
