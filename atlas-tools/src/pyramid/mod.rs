@@ -21,8 +21,10 @@ use rayon::prelude::*;
 use voxatlas::atlas::{Lineage, Tileset};
 use voxatlas::limits::{ZOOM_COARSEST, ZOOM_FULL};
 
-use crate::outcome::{Outcome, print};
+use crate::flags::OutputFlags;
+use crate::outcome::Outcome;
 use crate::output::OutputDir;
+use crate::shards::ShardChoice;
 use crate::{document, jobs, progress, tileset_files};
 use maker::{Made, Maker};
 use plan::Plan;
@@ -34,7 +36,12 @@ pub(crate) use summary::Summary;
 /// that are there already and were made of the same files are kept. A file that cannot be read counts as air, is named,
 /// and is tried again by the next run. Coarse files of an earlier run that no longer have a place are removed.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 1 done but a file could not be read, 2 wrong usage or nothing done.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools pyramid city
+  atlas-tools pyramid city --min-zoom 14 --jobs 4
+
+Exit codes: 0 done, 1 done but a file could not be read, 2 wrong usage or nothing done.")]
 pub struct PyramidArgs {
     /// The folder that holds tiles.json; it receives the coarse files
     #[arg(value_name = "DIR")]
@@ -45,15 +52,18 @@ pub struct PyramidArgs {
     /// Regions made at once, each takes about 100 MB [default: one a processor]
     #[arg(long, value_name = "N")]
     pub jobs: Option<NonZeroUsize>,
+    /// Makes one of so many shares, on one machine of many; afterwards the command without it joins them
+    #[arg(long, value_name = "N", requires = "shard")]
+    pub shards: Option<NonZeroUsize>,
+    /// The share to make, from 0, or auto: the number that Slurm, Kubernetes or AWS Batch gives
+    #[arg(long, value_name = "K|auto", requires = "shards")]
+    pub shard: Option<ShardChoice>,
     /// Makes every region anew
     #[arg(long)]
     pub force: bool,
-    /// Prints the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Prints no progress and no summary
-    #[arg(long)]
-    pub quiet: bool,
+    /// How much it says
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 fn zoom_parser() -> RangedU64ValueParser<u8> {
@@ -69,13 +79,14 @@ pub fn run(args: &PyramidArgs) -> anyhow::Result<Outcome> {
     let tileset = tileset_files::document(&args.dir)?;
     let out = OutputDir::create(&args.dir)?;
     let stop = crate::interrupt::flag().context("Ctrl-C cannot be watched")?;
-    let build = Build { out: &out, min_zoom: args.min_zoom, force: args.force, quiet: args.quiet, stop: &stop };
+    let share = match (args.shard, args.shards) {
+        (Some(shard), Some(shards)) => Some((shard.resolve(shards.get())?, shards.get())),
+        _ => None,
+    };
+    let (min_zoom, force, quiet) = (args.min_zoom, args.force, args.output.quiet);
+    let build = Build { out: &out, min_zoom, share, force, quiet, stop: &stop };
     let summary = jobs::pool(args.jobs, "pyramid")?.install(|| build.run(tileset))?;
-    if args.json {
-        print(&summary.to_json())?;
-    } else if !args.quiet {
-        print(&summary.to_text())?;
-    }
+    args.output.say(|| summary.to_json(), || summary.to_text())?;
     Ok(Outcome::with_findings(!summary.failures.is_empty()))
 }
 
@@ -86,6 +97,8 @@ pub(crate) struct Build<'a> {
     pub(crate) out: &'a OutputDir,
     /// The coarsest zoom.
     pub(crate) min_zoom: u8,
+    /// Which share of how many is made; `None`: all of it, and the document.
+    pub(crate) share: Option<(usize, usize)>,
     /// Whether regions are made that are there already.
     pub(crate) force: bool,
     /// Whether there is no progress to show.
@@ -98,7 +111,10 @@ impl Build<'_> {
     /// Makes the coarse regions of a tileset, then its document, then removes what has no place any more.
     pub(crate) fn run(&self, mut tileset: Tileset) -> anyhow::Result<Summary> {
         let begin = Instant::now();
-        let plan = Plan::new(self.out.root(), &tileset, self.min_zoom)?;
+        let mut plan = Plan::new(self.out.root(), &tileset, self.min_zoom)?;
+        if let Some((shard, n_shards)) = self.share {
+            plan.share(shard, n_shards, self.min_zoom);
+        }
         document::list_regions(&mut tileset, plan.keys());
         plan::check_templates(&tileset)?;
         let maker = Maker { out: self.out, tileset: &tileset, keys: plan.keys(), force: self.force };
@@ -111,8 +127,11 @@ impl Build<'_> {
             }
         }
         progress.finish_and_clear();
-        self.out.write("tiles.json", tileset.to_json().as_bytes())?;
-        summary.removed = self.remove_others(&plan, &tileset)?;
+        // What others make is theirs, and the document says what there is: whoever joins the shares writes it.
+        if self.share.is_none() {
+            self.out.write("tiles.json", tileset.to_json().as_bytes())?;
+            summary.removed = self.remove_others(&plan, &tileset)?;
+        }
         summary.seconds = begin.elapsed().as_secs_f64();
         Ok(summary)
     }

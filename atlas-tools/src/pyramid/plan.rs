@@ -5,7 +5,7 @@ use std::path::{Component, Path};
 
 use anyhow::{Context, bail};
 use voxatlas::atlas::{Availability, Presence, Tileset};
-use voxatlas::geo::RegionKey;
+use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::limits::ZOOM_FULL;
 
 use crate::{document, tileset_files};
@@ -14,6 +14,8 @@ use crate::{document, tileset_files};
 #[derive(Debug)]
 pub(super) struct Plan {
     keys: BTreeSet<RegionKey>,
+    /// The coarsest tiles below which regions are made here; `None`: all.
+    roots: Option<BTreeSet<TileCoord>>,
 }
 
 impl Plan {
@@ -39,7 +41,7 @@ impl Plan {
                 keys.iter().filter(|key| key.tile.zoom() == zoom + 1).filter_map(|key| key.parent()).collect();
             keys.extend(parents);
         }
-        Ok(Self { keys })
+        Ok(Self { keys, roots: None })
     }
 
     /// All regions.
@@ -47,14 +49,29 @@ impl Plan {
         &self.keys
     }
 
-    /// The regions of a zoom.
+    /// Leaves to make only what lies below a share of the coarsest tiles: each share is a forest of its own, so that
+    /// shares are made in any order and none waits for another.
+    pub(super) fn share(&mut self, shard: usize, n_shards: usize, min_zoom: u8) {
+        let roots: BTreeSet<TileCoord> =
+            self.keys.iter().map(|key| key.tile).filter(|tile| tile.zoom() == min_zoom).collect();
+        let own = roots.iter().enumerate().filter(|(place, _)| place * n_shards / roots.len().max(1) == shard);
+        self.roots = Some(own.map(|(_, root)| *root).collect());
+    }
+
+    /// Whether a region is made here.
+    fn is_own(&self, key: &RegionKey) -> bool {
+        let Some(roots) = &self.roots else { return true };
+        std::iter::successors(Some(key.tile), |tile| tile.parent()).any(|tile| roots.contains(&tile))
+    }
+
+    /// The regions of a zoom that are made here.
     pub(super) fn zoom(&self, zoom: u8) -> impl Iterator<Item = RegionKey> + '_ {
-        self.keys.iter().copied().filter(move |key| key.tile.zoom() == zoom)
+        self.keys.iter().copied().filter(move |key| key.tile.zoom() == zoom && self.is_own(key))
     }
 
     /// Regions to make.
     pub(super) fn n_coarse(&self) -> usize {
-        self.keys.iter().filter(|key| key.tile.zoom() < ZOOM_FULL).count()
+        self.keys.iter().filter(|key| key.tile.zoom() < ZOOM_FULL && self.is_own(key)).count()
     }
 }
 
