@@ -1,3 +1,5 @@
+#![expect(clippy::unreadable_literal, reason = "coordinates as the tools of surveyors print them")]
+
 use proptest::prelude::*;
 use voxatlas::geo::LonLat;
 use voxatlas::geo::mercator::metres_per_voxel_at;

@@ -10,6 +10,10 @@ use super::{Axis, AxisRule, CrsOptions, Placer, known};
 /// Samples beyond these add nothing.
 const SAMPLES_MAX: usize = 64;
 
+/// Zones of one family give the same numbers in different places: without a box, only these can be named, each alone in its
+/// country.
+const ALONE: [u32; 3] = [28992, 2056, 2154];
+
 /// What the samples look like, such as `looks like EPSG:6677, x and y swapped`. `near` is the box where they should lie: west,
 /// south, east, north in degrees; without it only what can hardly be anything else is named.
 pub fn guess(samples: &[[f64; 3]], near: Option<[f64; 4]>) -> Option<String> {
@@ -41,8 +45,6 @@ fn guess_anywhere(samples: &[[f64; 3]]) -> Option<String> {
             _ => None,
         };
     }
-    // Zones of one family give the same numbers in different places: only what is alone in its country can be named.
-    const ALONE: [u32; 3] = [28992, 2056, 2154];
     let mut found = None;
     for code in ALONE {
         for axis in [Axis::Xy, Axis::Yx] {

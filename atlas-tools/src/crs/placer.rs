@@ -139,6 +139,11 @@ impl Placer {
         &self.warnings
     }
 
+    /// Whether a box of its coordinates is a box of the world: it is one of degrees or of Web Mercator.
+    pub fn keeps_boxes(&self) -> bool {
+        matches!(self.definition.kind, Kind::Degrees | Kind::WebMercator)
+    }
+
     fn check_area(&self, x: f64, z: f64, coordinates: [f64; 3]) -> Result<(), CrsError> {
         let Some([west, south, east, north]) = self.definition.area_deg else { return Ok(()) };
         let at = LonLat::from_world(x, z);

@@ -86,7 +86,7 @@ const VERTICAL_FACTORS: &[(f64, &[u32])] = &[
     (-FOOT_M, &[5614, 8051, 8897]),
     (FOOT_M, &[6130, 6131, 6132, 8050, 8228]),
     (US_FOOT_M, &[5702, 6360, 8052]),
-    (0.3048007491, &[5754]),
+    (0.304_800_749_1, &[5754]),
 ];
 
 /// Compound CRSs: the code, its horizontal and its vertical part.

@@ -66,7 +66,7 @@ fn of_horizontal(root: &Node) -> Result<Definition, String> {
     proj.push_str(&datum(geographic)?);
     let mut definition = Definition::new(root.name(), &proj).map_err(|error| error.to_string())?;
     if !definition.name.is_ascii() || definition.name.is_empty() {
-        definition.name = "the CRS of its WKT".to_owned();
+        definition.name = String::from("the CRS of its WKT");
     }
     if let Some(warning) = datum_warning(geographic) {
         definition.warnings.push(warning);
@@ -113,7 +113,7 @@ fn datum(geographic: &Node) -> Result<String, String> {
     {
         let unit = meridian.and_then(|meridian| meridian.unit_factor(&["ANGLEUNIT"]));
         let degrees = from_greenwich * unit.unwrap_or_else(|| angle_unit(geographic)).to_degrees();
-        proj.push_str(&format!(" +pm={degrees}"));
+        proj += &format!(" +pm={degrees}");
     }
     Ok(proj)
 }
@@ -168,16 +168,16 @@ fn projection(root: &Node, geographic: &Node) -> Result<String, String> {
     let mut text = format!("+proj={proj}");
     for &(key, names, is_length) in PARAMETERS {
         if let Some(value) = parameters.get(names, is_length) {
-            text.push_str(&format!(" +{key}={value}"));
+            text += &format!(" +{key}={value}");
         }
     }
     if proj == "lcc" && !text.contains("+lat_1=") {
         // With one standard parallel, that is where the projection has its origin.
         let latitude = parameters.get(LATITUDE, false).unwrap_or_default();
-        text.push_str(&format!(" +lat_1={latitude}"));
+        text += &format!(" +lat_1={latitude}");
     }
     if unit_m != 1.0 {
-        text.push_str(&format!(" +to_meter={unit_m}"));
+        text += &format!(" +to_meter={unit_m}");
     }
     Ok(text)
 }

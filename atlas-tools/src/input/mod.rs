@@ -4,11 +4,35 @@
 //! yields the features that reach into it, in the fixed frame of [`SOURCE_EXTENT`] units a tile; the encoder asks for a
 //! tile's neighbours in the same way. An input keeps no features between two calls and knows nothing of voxels.
 
+mod attributes;
+mod boxes;
+#[cfg(test)]
+mod collected;
+mod dbf;
+mod fgb_properties;
+mod flatgeobuf;
+mod footprint;
+mod geojson;
+#[cfg(feature = "geoparquet")]
+mod geoparquet;
 mod item;
+mod json_features;
+mod json_geometry;
 mod mvt;
+mod mvt_archive;
 mod mvt_dir;
+mod osm;
+mod osm_blocks;
+mod osm_pbf;
+mod osm_tags;
+mod overpass;
 mod protobuf;
+mod rings;
+mod shapefile;
 mod stream;
+mod stream_extent;
+#[cfg(feature = "geoparquet")]
+mod wkb;
 
 use std::path::PathBuf;
 
@@ -16,12 +40,21 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use voxatlas::geo::TileCoord;
 
+pub use attributes::colour as colour_of_text;
+pub use flatgeobuf::FlatGeobuf;
+pub use geojson::GeoJson;
+#[cfg(feature = "geoparquet")]
+pub use geoparquet::GeoParquet;
 pub use item::{
     Cover, CoverKind, Item, Model, Named, Paint, Place, Point as CloudPoint, Prism, Rings, Surface, SurfaceKind,
     VoxelModel,
 };
 pub use mvt::{LayerSelection, MvtError, decode as decode_mvt};
+pub use mvt_archive::MvtArchive;
 pub use mvt_dir::MvtDir;
+pub use osm_pbf::OsmPbf;
+pub use overpass::Overpass;
+pub use shapefile::Shapefile;
 pub use stream::{Problem, ReadOptions, Sink, Stream, Texture, Wanted};
 
 /// Units along the edge of a source tile, whatever its zoom: every usual MVT extent (256 to 65,536) divides it, so that
