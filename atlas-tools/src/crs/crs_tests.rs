@@ -316,6 +316,32 @@ fn a_guess_names_what_lands_in_the_box() {
 }
 
 #[test]
+fn many_places_are_those_of_each_to_a_tenth_of_a_millimetre() {
+    for (code, x, y) in [(6676, 42160.0, -106450.0), (28992, 84816.0, 447523.0), (2992, 637292.27, 851219.27)] {
+        let placer = traditional(&format!("EPSG:{code}"));
+        let points: Vec<_> = (0..500_i32)
+            .map(|nth| [x + f64::from(nth * 37 % 1000) * 0.77, y + f64::from(nth * 91 % 1000) * 0.53, f64::from(nth)])
+            .collect();
+        let mut places = Vec::new();
+        placer.place_all(&points, &mut places).unwrap();
+        for (&point, &place) in points.iter().zip(&places) {
+            let exact = placer.place(point).unwrap();
+            let off_m = (place.x - exact.x).hypot(place.z - exact.z) * metres_per_voxel_at(exact.z);
+            assert!(off_m < 1.5e-4 && (place.height_m - exact.height_m).abs() < 1e-9, "EPSG:{code}: {off_m} m off");
+            // Whatever else is in the call.
+            let mut alone = Vec::new();
+            placer.place_all(&[point], &mut alone).unwrap();
+            assert_eq!(alone, [place]);
+        }
+    }
+    let mut places = Vec::new();
+    let error = traditional("EPSG:6677").place_all(&[[0.0, 0.0, 0.0], [f64::NAN, 0.0, 0.0]], &mut places);
+    assert!(matches!(error, Err(CrsError::NotFinite { .. })) && places.len() == 1);
+    let far = traditional("EPSG:28992").place_all(&[[447523.0, 84816.0, 0.0]], &mut places);
+    assert!(matches!(far, Err(CrsError::OutsideArea { .. })));
+}
+
+#[test]
 fn options_survive_a_plan() {
     let options = CrsOptions {
         crs: Some("EPSG:6676".to_owned()),

@@ -113,7 +113,8 @@ fn datum(geographic: &Node) -> Result<String, String> {
     {
         let unit = meridian.and_then(|meridian| meridian.unit_factor(&["ANGLEUNIT"]));
         let degrees = from_greenwich * unit.unwrap_or_else(|| angle_unit(geographic)).to_degrees();
-        proj += &format!(" +pm={degrees}");
+        proj.push_str(" +pm=");
+        proj.push_str(&degrees.to_string());
     }
     Ok(proj)
 }
@@ -165,21 +166,18 @@ fn projection(root: &Node, geographic: &Node) -> Result<String, String> {
     let Some(&(_, proj)) = METHODS.iter().find(|(name, _)| *name == method_name) else {
         return Err(format!("its projection is {}: give an EPSG code or a PROJ string (--crs)", method.name()));
     };
-    let mut text = format!("+proj={proj}");
+    let mut parts = vec![format!("+proj={proj}")];
     for &(key, names, is_length) in PARAMETERS {
-        if let Some(value) = parameters.get(names, is_length) {
-            text += &format!(" +{key}={value}");
-        }
+        parts.extend(parameters.get(names, is_length).map(|value| format!("+{key}={value}")));
     }
-    if proj == "lcc" && !text.contains("+lat_1=") {
+    if proj == "lcc" && !parts.iter().any(|part| part.starts_with("+lat_1=")) {
         // With one standard parallel, that is where the projection has its origin.
-        let latitude = parameters.get(LATITUDE, false).unwrap_or_default();
-        text += &format!(" +lat_1={latitude}");
+        parts.push(format!("+lat_1={}", parameters.get(LATITUDE, false).unwrap_or_default()));
     }
     if unit_m != 1.0 {
-        text += &format!(" +to_meter={unit_m}");
+        parts.push(format!("+to_meter={unit_m}"));
     }
-    Ok(text)
+    Ok(parts.join(" "))
 }
 
 /// The unit of the first axis, where WKT 2 gives each its own.

@@ -167,6 +167,7 @@ pub fn colour(text: &str) -> Option<Colour> {
 
 /// The names of CSS Color Module Level 3.
 #[rustfmt::skip]
+#[expect(clippy::unreadable_literal, reason = "colours as six digits, as everybody writes them")]
 const NAMES: &[(&str, u32)] = &[
     ("aliceblue", 0xF0F8FF), ("antiquewhite", 0xFAEBD7), ("aqua", 0x00FFFF), ("aquamarine", 0x7FFFD4),
     ("azure", 0xF0FFFF), ("beige", 0xF5F5DC), ("bisque", 0xFFE4C4), ("black", 0x000000),

@@ -115,7 +115,8 @@ impl FlatGeobuf {
         let sizes = level_sizes(self.n_features, self.node_size);
         // The levels lie in the file from the root to the leaves.
         let mut begin = self.tree_begin;
-        let mut groups = vec![0..1];
+        let root = 0_u64..1;
+        let mut groups = vec![root];
         let mut offsets = Vec::new();
         for (depth, &size) in sizes.iter().enumerate().rev() {
             let below = depth.checked_sub(1).and_then(|depth| sizes.get(depth));
@@ -277,10 +278,7 @@ fn tree_bytes(n_features: u64, node_size: u64) -> Option<u64> {
         0 => Some(0),
         _ if n_features == 0 => Some(0),
         1 => None,
-        _ => level_sizes(n_features, node_size)
-            .into_iter()
-            .try_fold(0_u64, |sum, size| sum.checked_add(size))?
-            .checked_mul(NODE_BYTES),
+        _ => level_sizes(n_features, node_size).into_iter().try_fold(0_u64, u64::checked_add)?.checked_mul(NODE_BYTES),
     }
 }
 
@@ -307,8 +305,7 @@ fn flatten(geometry: &Geometry<'_>, of_header: GeometryType, flat: &mut Flat) ->
                 flatten(&part, of_parts, flat)?;
             }
         }
-        GeometryType::Point | GeometryType::MultiPoint => flat.has_others = true,
-        // Curves and surfaces in space: nothing that stands in a table of footprints.
+        // Points, curves and surfaces in space: nothing that has a footprint.
         _ => flat.has_others = true,
     }
     Some(())

@@ -8,16 +8,16 @@ use super::*;
 
 const SQUARE: &str = "[[[139,35],[139.01,35],[139.01,35.01],[139,35.01],[139,35]]]";
 
-fn stream_with(text: &str, options: ReadOptions, crs: CrsOptions) -> (tempfile::TempDir, GeoJson) {
+fn stream_with(text: &str, options: ReadOptions, crs: &CrsOptions) -> (tempfile::TempDir, GeoJson) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("city.geojson");
     std::fs::write(&path, text).unwrap();
-    let stream = GeoJson::open(&path, 3, options, &crs).unwrap();
+    let stream = GeoJson::open(&path, 3, options, crs).unwrap();
     (folder, stream)
 }
 
 fn read(text: &str) -> Result<Collected, InputError> {
-    let (_folder, stream) = stream_with(text, ReadOptions::default(), CrsOptions::default());
+    let (_folder, stream) = stream_with(text, ReadOptions::default(), &CrsOptions::default());
     Collected::of(&stream)
 }
 
@@ -87,7 +87,7 @@ fn ground_and_streets_are_told_from_buildings() {
 fn attributes_are_kept_in_the_order_of_the_file_where_asked_for() {
     let text = feature(r#""properties":{"zebra":1,"ant":"2","height":3}"#);
     let options = ReadOptions { with_attributes: true, ..ReadOptions::default() };
-    let (_folder, stream) = stream_with(&text, options, CrsOptions::default());
+    let (_folder, stream) = stream_with(&text, options, &CrsOptions::default());
     let collected = Collected::of(&stream).unwrap();
     let names: Vec<_> = collected.prisms()[0].named.attributes.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["zebra", "ant", "height"]);
@@ -109,7 +109,7 @@ fn the_old_crs_member_is_honoured() {
     let error = read(&behind).unwrap_err().to_string();
     assert!(error.contains("nowhere on the globe") || error.contains("behind its features"), "{error}");
     let given = CrsOptions { crs: Some("EPSG:6677".to_owned()), ..CrsOptions::default() };
-    let (_folder, stream) = stream_with(&behind, ReadOptions::default(), given);
+    let (_folder, stream) = stream_with(&behind, ReadOptions::default(), &given);
     assert_eq!(Collected::of(&stream).unwrap().prisms().len(), 1);
 
     let late = format!(r#"{{"type":"FeatureCollection","features":[{}],{crs}}}"#, feature(r#""properties":{}"#));
@@ -143,11 +143,11 @@ fn one_bad_feature_stops_nothing_and_a_cut_off_file_says_where() {
 
 #[test]
 fn the_extent_is_that_of_the_features() {
-    let (_folder, stream) = stream_with(&feature(r#""properties":{}"#), ReadOptions::default(), CrsOptions::default());
+    let (_folder, stream) = stream_with(&feature(r#""properties":{}"#), ReadOptions::default(), &CrsOptions::default());
     let [west, south] = LonLat::new(139.0, 35.0).unwrap().to_world();
     let [east, north] = LonLat::new(139.01, 35.01).unwrap().to_world();
     assert_eq!(stream.extent().unwrap(), Some([west, north, east, south]));
-    let (_folder, empty) = stream_with("", ReadOptions::default(), CrsOptions::default());
+    let (_folder, empty) = stream_with("", ReadOptions::default(), &CrsOptions::default());
     assert_eq!(empty.extent().unwrap(), None);
 }
 
@@ -160,8 +160,8 @@ fn tokyo_tower_stands_where_it_should() {
     let tallest = collected.prisms().into_iter().max_by(|a, b| a.height.metres.total_cmp(&b.height.metres)).unwrap();
     assert!((tallest.height.metres - 333.4).abs() < 0.1, "{:?}", tallest.height);
     let [west, north, east, south] = super::super::footprint::bounds(&tallest.polygons);
-    let tower = LonLat::new(139.745433, 35.658581).unwrap().to_world();
-    let middle = [(west + east) / 2.0, (north + south) / 2.0];
+    let tower = LonLat::new(139.745_433, 35.658_581).unwrap().to_world();
+    let middle = [f64::midpoint(west, east), f64::midpoint(north, south)];
     assert!((middle[0] - tower[0]).hypot(middle[1] - tower[1]) < 50.0, "{middle:?} {tower:?}");
     let [west, north, east, south] = stream.extent().unwrap().unwrap();
     let tile = 256.0;

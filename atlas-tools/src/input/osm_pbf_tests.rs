@@ -48,12 +48,15 @@ fn steps(numbers: &[i64]) -> Vec<u64> {
     numbers.iter().map(|&number| zigzag(number - std::mem::replace(&mut before, number))).collect()
 }
 
+/// Tags to write.
+type TestTags = Vec<(&'static str, &'static str)>;
+
 /// A city to write: nodes with units of 1e-7 degrees, ways, relations.
 #[derive(Default)]
 struct City {
     nodes: Vec<(i64, [i64; 2])>,
-    ways: Vec<(i64, Vec<i64>, Vec<(&'static str, &'static str)>)>,
-    relations: Vec<(i64, Vec<i64>, Vec<(&'static str, &'static str)>)>,
+    ways: Vec<(i64, Vec<i64>, TestTags)>,
+    relations: Vec<(i64, Vec<i64>, TestTags)>,
 }
 
 impl City {

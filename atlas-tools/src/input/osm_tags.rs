@@ -69,7 +69,7 @@ pub(super) fn what(tags: &Attributes, is_area: bool) -> Option<What> {
     if let Some(highway) = tag("highway")
         && !(is_area && tag("area").is_some_and(|area| area == "yes"))
     {
-        return line_width(tags, highway_width(&highway)?);
+        return highway_width(&highway).map(|usual| line(tags, usual));
     }
     if let Some(railway) = tag("railway").filter(|railway| !is_area || !railway.contains("platform")) {
         return match railway.as_str() {
@@ -84,7 +84,7 @@ pub(super) fn what(tags: &Attributes, is_area: bool) -> Option<What> {
             "stream" | "ditch" | "drain" => 2.0,
             _ => return None,
         };
-        return line_width(tags, (CoverKind::Water, width_m));
+        return Some(line(tags, (CoverKind::Water, width_m)));
     }
     if !is_area {
         return None;
@@ -120,12 +120,13 @@ pub(super) fn cover_of_word(word: &str) -> Option<CoverKind> {
     })
 }
 
-fn line_width(tags: &Attributes, (kind, usual_m): (CoverKind, f64)) -> Option<What> {
+/// A line of its stated width, that of its lanes, or the usual one.
+fn line(tags: &Attributes, (kind, usual_m): (CoverKind, f64)) -> What {
     let tag = |key: &str| value_of(tags, key).map(text_of);
     let stated_m = tag("width").and_then(|text| length_m(&text));
     let lanes_m = tag("lanes").and_then(|text| text.parse::<f64>().ok()).map(|lanes| lanes * 3.25);
     let width_m = stated_m.or(lanes_m).filter(|width_m| (0.5..=100.0).contains(width_m)).unwrap_or(usual_m);
-    Some(What::Line(kind, width_m))
+    What::Line(kind, width_m)
 }
 
 /// The usual width of a road, in metres.
