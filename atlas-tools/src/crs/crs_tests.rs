@@ -7,6 +7,11 @@ use voxatlas::geo::mercator::metres_per_voxel_at;
 use super::*;
 use crate::input::Place;
 
+#[path = "../../../tests/common/real_data.rs"]
+mod real_data;
+
+use real_data::real_data;
+
 /// Places as PROJ 9.5 finds them (pyproj 3.7.2): code, easting or longitude, northing or latitude, longitude, latitude, and
 /// how far from them we may be, in metres.
 #[rustfmt::skip]
@@ -313,6 +318,52 @@ fn a_guess_names_what_lands_in_the_box() {
     check([2683111.0, 1247945.0], None, Some("looks like EPSG:2056"));
     assert_eq!(guess(&[], Some(tokyo)), None);
     assert_eq!(guess(&[[f64::NAN; 3]], Some(tokyo)), None);
+}
+
+/// The box of a LAS header: least x, y and z, then the greatest.
+fn las_box(path: &std::path::Path) -> [[f64; 3]; 2] {
+    let bytes = std::fs::read(path).unwrap();
+    let number = |at: usize| f64::from_le_bytes(bytes[at..at + 8].try_into().unwrap());
+    // Greatest and least of each axis, in turn.
+    [[number(187), number(203), number(219)], [number(179), number(195), number(211)]]
+}
+
+/// The z17 tiles from one place to another: columns, then rows.
+fn tiles(placer: &Placer, corners: [[f64; 3]; 2]) -> [[u32; 2]; 2] {
+    let [a, b] = corners.map(|corner| placer.place(corner).unwrap());
+    let range = |a: f64, b: f64| [(a.min(b) / 256.0) as u32, (a.max(b) / 256.0) as u32];
+    [range(a.x, b.x), range(a.z, b.z)]
+}
+
+#[test]
+fn real_files_lie_in_the_tiles_that_they_should() {
+    let Some(data) = real_data("crs::real_files_lie_in_the_tiles_that_they_should") else { return };
+    let nirayama = las_box(&data.join("pointcloud_jp/nirayama.las"));
+    let placer = traditional("EPSG:6676");
+    assert_eq!(tiles(&placer, nirayama), [[116_130, 116_130], [51_899, 51_899]]);
+    let [west, south] = lon_lat(placer.place(nirayama[0]).unwrap());
+    let [east, north] = lon_lat(placer.place(nirayama[1]).unwrap());
+    assert!((west - 138.96198).abs() < 2e-5 && (east - 138.96219).abs() < 2e-5, "{west} {east}");
+    assert!((south - 35.03955).abs() < 2e-5 && (north - 35.03969).abs() < 2e-5, "{south} {north}");
+    let near = Some([138.9, 35.0, 139.0, 35.1]);
+    assert_eq!(guess(&nirayama, near).unwrap(), "looks like EPSG:6676");
+    let swapped = nirayama.map(|[x, y, z]| [y, x, z]);
+    assert_eq!(guess(&swapped, near).unwrap(), "looks like EPSG:6676, x and y swapped");
+
+    let autzen = las_box(&data.join("pointcloud/autzen_trim.laz"));
+    let placer = traditional(AUTZEN);
+    assert_eq!(tiles(&placer, autzen), [[20_726, 20_727], [47_634, 47_635]]);
+    let [least, greatest] = autzen.map(|corner| placer.place(corner).unwrap().height_m);
+    assert!(least > 120.0 && greatest < 160.0, "feet are metres: {least} {greatest}");
+
+    let delft = std::fs::read(data.join("cityjson_cjio/delft.json")).unwrap();
+    let delft: serde_json::Value = serde_json::from_slice(&delft).unwrap();
+    let metadata = &delft["metadata"];
+    let placer = traditional(metadata["referenceSystem"].as_str().unwrap());
+    let extent: Vec<f64> = serde_json::from_value(metadata["geographicalExtent"].clone()).unwrap();
+    let corners = [[extent[0], extent[1], extent[2]], [extent[3], extent[4], extent[5]]];
+    assert_eq!(tiles(&placer, corners), [[67_124, 67_126], [43_286, 43_288]]);
+    assert!((placer.place(corners[1]).unwrap().height_m - 16.8).abs() < 0.1);
 }
 
 #[test]

@@ -125,8 +125,9 @@ impl Placer {
         geoid.height_m(at.lon_deg(), at.lat_deg())
     }
 
-    /// Appends the places of many coordinates, as of a point cloud. In a projected CRS they are interpolated within cells that lie
-    /// fast in its plane, a tenth of a millimetre from their exact places, and the same whatever else is in the call.
+    /// Appends the places of many coordinates, as of a point cloud. In a projected CRS they are interpolated within cells
+    /// that are fixed in its plane: a tenth of a millimetre from their exact places, and the same whatever else is in the
+    /// call.
     ///
     /// # Errors
     ///
@@ -147,14 +148,14 @@ impl Placer {
             let [first, second, up] = coordinates;
             let [x, y] = if self.is_swapped { [second, first] } else { [first, second] };
             let [column, row] = [(x / CELL).floor(), (y / CELL).floor()];
-            // The casts saturate, and take what is not a number for 0: such points fail where they are placed.
+            // The casts saturate, and take what is not a number for 0: such points are left to [`Placer::place`].
             let key = [column as i64, row as i64];
             let cell = match last {
                 Some((last_key, cell)) if last_key == key => cell,
                 _ => *cells.entry(key).or_insert_with(|| self.cell(key)),
             };
             last = Some((key, cell));
-            places.push(match cell.filter(|_| up.is_finite()) {
+            places.push(match cell.filter(|_| coordinates.iter().all(|number| number.is_finite())) {
                 Some(cell) => {
                     let [world_x, world_z, geoid_m] = cell.at(x / CELL - column, y / CELL - row);
                     Place { x: world_x, z: world_z, height_m: up * self.definition.height_factor - geoid_m }

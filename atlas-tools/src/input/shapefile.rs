@@ -146,10 +146,7 @@ impl Stream for Shapefile {
 
 /// A file of the same name beside a shapefile, in small or in capital letters.
 fn beside(path: &Path, extension: &str) -> Option<PathBuf> {
-    let mut candidates = vec![path.with_extension(extension), path.with_extension(extension.to_ascii_uppercase())];
-    if extension == "cpg" {
-        candidates.push(path.with_extension("CPG"));
-    }
+    let candidates = [path.with_extension(extension), path.with_extension(extension.to_ascii_uppercase())];
     candidates.into_iter().find(|path| path.is_file())
 }
 
