@@ -6,11 +6,7 @@ use voxatlas::geo::mercator::metres_per_voxel_at;
 
 use super::*;
 use crate::input::Place;
-
-#[path = "../../../tests/common/real_data.rs"]
-mod real_data;
-
-use real_data::real_data;
+use crate::real_data::real_data;
 
 /// Places as PROJ 9.5 finds them (pyproj 3.7.2): code, easting or longitude, northing or latitude, longitude, latitude, and
 /// how far from them we may be, in metres.

@@ -1,8 +1,5 @@
 //! A sink for tests: keeps all that is poured.
 
-#[path = "../../../tests/common/real_data.rs"]
-pub(super) mod real_data;
-
 use super::{Cover, InputError, Item, Prism, Problem, Sink, Stream, Texture, Wanted};
 
 /// What was poured.

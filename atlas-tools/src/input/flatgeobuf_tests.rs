@@ -5,8 +5,8 @@ use voxatlas::geo::LonLat;
 
 use super::super::FeatureId;
 use super::super::collected::Collected;
-use super::super::collected::real_data::real_data;
 use super::*;
+use crate::real_data::real_data;
 
 /// A square to write.
 struct Square {

@@ -2,9 +2,9 @@ use proptest::prelude::*;
 use voxatlas::geo::LonLat;
 
 use super::super::collected::Collected;
-use super::super::collected::real_data::real_data;
 use super::super::{CoverKind, Fallback};
 use super::*;
+use crate::real_data::real_data;
 
 const SQUARE: &str = "[[[139,35],[139.01,35],[139.01,35.01],[139,35.01],[139,35]]]";
 

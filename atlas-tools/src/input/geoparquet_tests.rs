@@ -9,9 +9,9 @@ use serde_json::json;
 use voxatlas::geo::LonLat;
 
 use super::super::collected::Collected;
-use super::super::collected::real_data::real_data;
 use super::super::{CoverKind, Fallback, FeatureId};
 use super::*;
+use crate::real_data::real_data;
 
 /// A row of Overture's buildings.
 #[derive(Clone)]

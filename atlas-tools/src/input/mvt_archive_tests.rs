@@ -2,8 +2,8 @@ use pmtiles::{PmTilesWriter, TileType};
 use proptest::prelude::*;
 
 use super::super::MvtDir;
-use super::super::collected::real_data::real_data;
 use super::*;
+use crate::real_data::real_data;
 
 fn selection() -> LayerSelection {
     LayerSelection { layers: vec!["bldg".to_owned()], height_fields: vec!["z".to_owned()] }
