@@ -42,8 +42,9 @@ impl Definition {
     /// What a reference refers to.
     pub(super) fn of(reference: &Reference) -> Result<Self, CrsError> {
         match reference {
-            Reference::Crs84 => {
-                Ok(Self { name: "OGC:CRS84".to_owned(), ..Self::new("OGC:CRS84", "+proj=longlat +datum=WGS84")? })
+            &Reference::Crs84 { is_ellipsoidal } => {
+                let name = if is_ellipsoidal { "OGC:CRS84h" } else { "OGC:CRS84" };
+                Ok(Self { is_ellipsoidal, ..Self::new(name, "+proj=longlat +datum=WGS84")? })
             }
             &Reference::Epsg { code, vertical, is_traditional } => {
                 let mut definition = Self::of_code(code, vertical)?;

@@ -17,7 +17,10 @@ pub(super) enum Reference {
         is_traditional: bool,
     },
     /// Longitude and latitude in degrees, whatever the format's rule.
-    Crs84,
+    Crs84 {
+        /// Whether heights above the ellipsoid are part of it: CRS84h.
+        is_ellipsoidal: bool,
+    },
     /// A PROJ string.
     Proj(String),
     /// Well-known text, of either version.
@@ -39,7 +42,7 @@ pub(super) fn parse(text: &str) -> Result<Reference, CrsError> {
     }
     let upper = text.to_ascii_uppercase();
     if upper.ends_with("CRS84") || upper.ends_with("CRS84H") || upper == "CRS:84" {
-        return Ok(Reference::Crs84);
+        return Ok(Reference::Crs84 { is_ellipsoidal: upper.ends_with('H') });
     }
     if matches!(upper.as_str(), "WGS84" | "WGS 84") {
         return Ok(Reference::Epsg { code: 4326, vertical: None, is_traditional: false });
@@ -112,7 +115,7 @@ fn of_projjson_id(json: &serde_json::Value) -> Option<Reference> {
     let code = id.get("code")?;
     let code = code.as_str().map_or_else(|| code.to_string(), str::to_owned);
     match authority {
-        "OGC" if code.starts_with("CRS84") => Some(Reference::Crs84),
+        "OGC" if code.starts_with("CRS84") => Some(Reference::Crs84 { is_ellipsoidal: code.ends_with('h') }),
         "EPSG" => Some(Reference::Epsg { code: code.parse().ok()?, vertical: None, is_traditional: false }),
         _ => None,
     }
@@ -154,7 +157,8 @@ mod tests {
             assert_eq!(parse(text).unwrap(), epsg(6697), "{text}");
         }
         for text in ["OGC:CRS84", "urn:ogc:def:crs:OGC:1.3:CRS84", "http://www.opengis.net/def/crs/OGC/0/CRS84h"] {
-            assert_eq!(parse(text).unwrap(), Reference::Crs84, "{text}");
+            let expected = Reference::Crs84 { is_ellipsoidal: text.ends_with('h') };
+            assert_eq!(parse(text).unwrap(), expected, "{text}");
         }
         assert_eq!(parse("EPSG:900913").unwrap(), epsg(3857));
         assert_eq!(parse("ESRI:102100").unwrap(), epsg(3857));

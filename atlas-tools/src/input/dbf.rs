@@ -65,11 +65,14 @@ impl Table {
         })
     }
 
-    /// The attributes of a row; none where there is no such row.
-    pub(super) fn row(&mut self, nth: u64, note: &mut dyn FnMut(Problem)) -> Attributes {
+    /// The attributes of a row, empty where there is no such row; `None` where it was deleted, and its shape with it.
+    pub(super) fn row(&mut self, nth: u64, note: &mut dyn FnMut(Problem)) -> Option<Attributes> {
         if !self.load(nth) {
             note(Problem::BadRecord);
-            return Attributes::new();
+            return Some(Attributes::new());
+        }
+        if self.row.first() == Some(&b'*') {
+            return None;
         }
         let mut attributes = Attributes::with_capacity(self.fields.len());
         for field in &self.fields {
@@ -82,7 +85,7 @@ impl Table {
                 }
             }
         }
-        attributes
+        Some(attributes)
     }
 
     fn load(&mut self, nth: u64) -> bool {

@@ -175,8 +175,25 @@ fn what_is_no_parquet_says_so() {
 
 #[test]
 fn classes_without_heights_are_ground() {
-    let Some(kind) = cover_of_word("park") else { panic!("a park is green") };
-    assert_eq!(kind, CoverKind::Green);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("land.parquet");
+    let schema = "message schema { required binary geometry; required binary class (STRING); }";
+    let pairs = vec![KeyValue::new("geo".to_owned(), geo().to_string())];
+    let properties = WriterProperties::builder().set_key_value_metadata(Some(pairs)).build();
+    let schema = Arc::new(parse_message_type(schema).unwrap());
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer = SerializedFileWriter::new(file, schema, Arc::new(properties)).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    column::<ByteArrayType>(&mut group, &[0; 3], &[square(139.0), square(139.01), square(139.02)]);
+    let classes = ["park", "residential", "forest"].map(ByteArray::from);
+    column::<ByteArrayType>(&mut group, &[0; 3], &classes);
+    group.close().unwrap();
+    writer.close().unwrap();
+    let stream = GeoParquet::open(&path, 0, ReadOptions::default(), &CrsOptions::default()).unwrap();
+    let collected = Collected::of(&stream).unwrap();
+    let kinds: Vec<_> = collected.covers().iter().map(|cover| cover.kind).collect();
+    assert_eq!(kinds, [CoverKind::Green, CoverKind::Wood]);
+    assert!(collected.prisms().is_empty());
 }
 
 #[test]

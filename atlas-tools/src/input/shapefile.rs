@@ -74,13 +74,12 @@ impl Shapefile {
     ) -> Result<(), InputError> {
         let id = FeatureId::Nth { input: self.input, nth };
         let label = label(id, "");
+        let sink = &mut *footprints.sink;
         let attributes = match table {
-            Some(table) => {
-                let sink = &mut *footprints.sink;
-                table.row(nth, &mut |problem| sink.problem(&label, problem))
-            }
-            None => Vec::new(),
+            Some(table) => table.row(nth, &mut |problem| sink.problem(&label, problem)),
+            None => Some(Vec::new()),
         };
+        let Some(attributes) = attributes else { return Ok(()) };
         let Some(geometry) = shape(bytes) else {
             footprints.sink.problem(&label, Problem::BadRecord);
             return Ok(());

@@ -231,6 +231,19 @@ fn a_table_that_is_too_short_lacks_attributes_only() {
     assert_eq!((collected.prisms().len(), collected.faults()), (1, vec![Problem::BadRecord]));
 }
 
+#[test]
+fn a_deleted_row_takes_its_shape_with_it() {
+    let square = |x: f64| poly(5, &[&square(x, -38000.0, 20.0)], &[]);
+    let files = Files::new(&[square(-8000.0), square(-7900.0)]);
+    let mut table = dbf(0, &[(b"height", b'N', 8)], &[&[b"5"], &[b"7"]]);
+    let first_row = table.len() - 18;
+    table[first_row] = b'*';
+    files.write("dbf", &table);
+    let collected = files.read();
+    assert_eq!(collected.prisms().len(), 1);
+    assert_eq!(collected.prisms()[0].height.metres, 7.0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
