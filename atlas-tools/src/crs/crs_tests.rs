@@ -8,8 +8,8 @@ use super::*;
 use crate::input::Place;
 use crate::real_data::real_data;
 
-/// Places as PROJ 9.5 finds them (pyproj 3.7.2): code, easting or longitude, northing or latitude, longitude, latitude, and
-/// how far from them we may be, in metres.
+/// Places as PROJ 9.5 finds them (pyproj 3.7.2): code, easting or longitude, northing or latitude, longitude,
+/// latitude, and how far from them we may be, in metres.
 #[rustfmt::skip]
 const PROJ_SAYS: &[(u32, f64, f64, f64, f64, f64)] = &[
     (6669, -7000.0, -33000.0, 129.425338380, 32.702387512, 0.001),

@@ -1,6 +1,7 @@
 //! What a CRS is: its projection, its axes, the unit of its heights.
 //!
-//! Owns [`Definition`]. Receives a [`Reference`], yields how numbers become degrees and metres; it places nothing itself.
+//! Owns [`Definition`]. Receives a [`Reference`], yields how numbers become degrees and metres; it places nothing
+//! itself.
 
 use proj4rs::Proj;
 
@@ -128,8 +129,8 @@ impl Definition {
     }
 }
 
-/// The unit of heights: their own, or that of a projection's eastings, since nobody measures a city's ground in feet and
-/// its buildings in metres without saying so. Heights of geocentric coordinates come out in metres.
+/// The unit of heights: their own, or that of a projection's eastings, since nobody measures a city's ground in feet
+/// and its buildings in metres without saying so. Heights of geocentric coordinates come out in metres.
 fn height_factor(kind: &Kind, tokens: &Tokens<'_>) -> f64 {
     match kind {
         Kind::Proj(proj) if tokens.get("vunits").is_some() || tokens.get("vto_meter").is_some() => proj.vto_meter(),

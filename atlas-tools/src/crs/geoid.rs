@@ -127,8 +127,8 @@ impl Grid {
         Self { west_deg, south_deg, step_lon_deg, step_lat_deg, n_columns, n_rows, heights_m }.checked()
     }
 
-    /// GSI's ASCII: south, west, step north, step east, rows, columns, kind, version; then as many numbers. The steps are
-    /// rounded to six places, 0.016667 for a minute, and are brought back to a whole part of a degree.
+    /// GSI's ASCII: south, west, step north, step east, rows, columns, kind, version; then as many numbers. The steps
+    /// are rounded to six places, 0.016667 for a minute, and are brought back to a whole part of a degree.
     fn of_gsi(text: &str) -> Result<Self, String> {
         let (header, body) = text.trim_start().split_once('\n').unwrap_or((text, ""));
         let bad_header = || {

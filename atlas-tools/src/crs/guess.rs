@@ -1,7 +1,7 @@
 //! What coordinates look like, for a message where the CRS is missing or wrong.
 //!
-//! Owns the trying. Receives samples and perhaps the box where they should be, yields words; nothing is ever placed by a
-//! guess.
+//! Owns the trying. Receives samples and perhaps the box where they should be, yields words; nothing is ever placed by
+//! a guess.
 
 use voxatlas::geo::LonLat;
 
@@ -10,12 +10,12 @@ use super::{Axis, AxisRule, CrsOptions, Placer, known};
 /// Samples beyond these add nothing.
 const SAMPLES_MAX: usize = 64;
 
-/// Zones of one family give the same numbers in different places: without a box, only these can be named, each alone in its
-/// country.
+/// Zones of one family give the same numbers in different places: without a box, only these can be named, each alone
+/// in its country.
 const ALONE: [u32; 3] = [28992, 2056, 2154];
 
-/// What the samples look like, such as `looks like EPSG:6677, x and y swapped`. `near` is the box where they should lie: west,
-/// south, east, north in degrees; without it only what can hardly be anything else is named.
+/// What the samples look like, such as `looks like EPSG:6677, x and y swapped`. `near` is the box where they should
+/// lie: west, south, east, north in degrees; without it only what can hardly be anything else is named.
 pub fn guess(samples: &[[f64; 3]], near: Option<[f64; 4]>) -> Option<String> {
     let samples = samples.get(..samples.len().min(SAMPLES_MAX))?;
     if samples.is_empty() {

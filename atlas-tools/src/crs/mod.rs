@@ -1,9 +1,9 @@
 //! Where things are: from the coordinates of a file to places in the world.
 //!
 //! Owns what `--crs`, `--axis`, `--vertical-from` and `--geoid` say, and [`Placer`], which every format hands its
-//! coordinates to. Receives the CRS that a file names, in any of the usual ways of writing it (a code, a URN, a URL, WKT, a PROJ string,
-//! PROJJSON), and yields world x and z with metres of height. It never guesses silently: a file without a CRS is an
-//! error, and [`guess()`] only says what the numbers look like.
+//! coordinates to. Receives the CRS that a file names, in any of the usual ways of writing it (a code, a URN, a URL,
+//! WKT, a PROJ string, PROJJSON), and yields world x and z with metres of height. It never guesses silently: a file
+//! without a CRS is an error, and [`guess()`] only says what the numbers look like.
 //!
 //! ```text
 //!   text --reference--> code, PROJ string, WKT --definition--> projection, axes, units --placer--> Place

@@ -18,12 +18,13 @@ use crate::input::Place;
 /// Results may lie this far outside the area of a CRS, in degrees: maps reach beyond borders.
 const AREA_MARGIN_DEG: f64 = 2.0;
 
-/// Places that a projection yields are rounded to this part of a voxel, a hundredth of a millimetre: its sines are those of
-/// the machine, whose last bits differ.
+/// Places that a projection yields are rounded to this part of a voxel, a hundredth of a millimetre: its sines are
+/// those of the machine, whose last bits differ.
 const ROUNDING_PER_VOXEL: f64 = 65_536.0;
 
-/// Edge of the cells between whose corners [`Placer::place_all`] interpolates, in the unit of the CRS. Over 64 m, a projection
-/// bends by less than a tenth of a millimetre (64^2 / 8 R tan lat), and a point costs a tenth of its exact place.
+/// Edge of the cells between whose corners [`Placer::place_all`] interpolates, in the unit of the CRS. Over 64 m, a
+/// projection bends by less than a tenth of a millimetre (64^2 / 8 R tan lat), and a point costs a tenth of its exact
+/// place.
 const CELL: f64 = 64.0;
 
 static WGS84: LazyLock<Option<Proj>> =
@@ -95,7 +96,8 @@ impl Placer {
     ///
     /// # Errors
     ///
-    /// They are not finite, lie nowhere on the globe, or far from where the CRS is used; or the geoid has no value there.
+    /// They are not finite, lie nowhere on the globe, or far from where the CRS is used; or the geoid has no value
+    /// there.
     pub fn place(&self, coordinates: [f64; 3]) -> Result<Place, CrsError> {
         let [first, second, up] = coordinates;
         if !coordinates.iter().all(|number| number.is_finite()) {
@@ -125,9 +127,9 @@ impl Placer {
         geoid.height_m(at.lon_deg(), at.lat_deg())
     }
 
-    /// Appends the places of many coordinates, as of a point cloud. In a projected CRS they are interpolated within cells
-    /// that are fixed in its plane: a tenth of a millimetre from their exact places, and the same whatever else is in the
-    /// call.
+    /// Appends the places of many coordinates, as of a point cloud. In a projected CRS they are interpolated within
+    /// cells that are fixed in its plane: a tenth of a millimetre from their exact places, and the same whatever else
+    /// is in the call.
     ///
     /// # Errors
     ///

@@ -50,8 +50,8 @@ pub(super) fn parse(text: &str) -> Result<Reference, CrsError> {
     of_codes(&upper).ok_or_else(unknown)
 }
 
-/// `EPSG:6697`, `urn:ogc:def:crs:EPSG::6697`, `http://www.opengis.net/def/crs/EPSG/0/6697`, `6697`, and two of them in one
-/// text, joined by `+`, `,` or `&`.
+/// `EPSG:6697`, `urn:ogc:def:crs:EPSG::6697`, `http://www.opengis.net/def/crs/EPSG/0/6697`, `6697`, and two of them in
+/// one text, joined by `+`, `,` or `&`.
 fn of_codes(upper: &str) -> Option<Reference> {
     let is_esri = upper.contains("ESRI");
     let is_epsg = upper.contains("EPSG");

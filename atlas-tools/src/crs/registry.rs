@@ -1,12 +1,12 @@
 //! What the EPSG registry says of axes, units and parts, for whoever knows only a code.
 //!
-//! Owns tables taken from the registry (as PROJ 9.5 carries it). Receives a code, yields the order of its axes, the unit
-//! of its heights, its parts. Projections are no part of it: those are PROJ strings, elsewhere.
+//! Owns tables taken from the registry (as PROJ 9.5 carries it). Receives a code, yields the order of its axes, the
+//! unit of its heights, its parts. Projections are no part of it: those are PROJ strings, elsewhere.
 
 use super::{FOOT_M, US_FOOT_M};
 
-/// Projected CRSs whose first official axis is the northing and the second the easting, as ranges of codes. Codes within a
-/// range that no projected CRS has are of no matter.
+/// Projected CRSs whose first official axis is the northing and the second the easting, as ranges of codes. Codes
+/// within a range that no projected CRS has are of no matter.
 #[rustfmt::skip]
 const NORTHING_FIRST: &[(u32, u32)] = &[
     (2036, 2036), (2044, 2045), (2081, 2083), (2085, 2086), (2091, 2093), (2096, 2098), (2105, 2132), (2166, 2180),

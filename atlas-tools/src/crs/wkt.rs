@@ -1,8 +1,8 @@
 //! Well-known text: what a `.prj` file, a LAS record or a header says of a CRS.
 //!
-//! Owns the reading of WKT 1 (OGC's and Esri's) and of WKT 2. Receives text, yields a [`Definition`]: by the code at its
-//! root where it has a usable one, else as a PROJ string made of its parts. It knows the projections that cities are
-//! surveyed in; others are an error that says to give `--crs`.
+//! Owns the reading of WKT 1 (OGC's and Esri's) and of WKT 2. Receives text, yields a [`Definition`]: by the code at
+//! its root where it has a usable one, else as a PROJ string made of its parts. It knows the projections that cities
+//! are surveyed in; others are an error that says to give `--crs`.
 
 use super::definition::Definition;
 use super::reference::shortened;

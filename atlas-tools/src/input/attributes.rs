@@ -1,7 +1,8 @@
 //! What the attributes of a feature say: heights, storeys, colours.
 //!
-//! Owns the reading of what people write: `12.5`, `12 m`, `40'`, `5'6"`, `12,5`, `#b0a090`, `light grey`. Receives attributes
-//! in the order of the file, yields figures; what cannot be read is a [`Problem`], never a zero. It knows no format.
+//! Owns the reading of what people write: `12.5`, `12 m`, `40'`, `5'6"`, `12,5`, `#b0a090`, `light grey`. Receives
+//! attributes in the order of the file, yields figures; what cannot be read is a [`Problem`], never a zero. It knows
+//! no format.
 
 use serde_json::Value;
 use voxatlas::voxel::Colour;
@@ -141,7 +142,8 @@ pub(super) fn length_m(text: &str) -> Option<f64> {
     Some(number(figure.trim())? * factor)
 }
 
-/// A colour: `#rgb`, `#rrggbb` (with or without transparency, which is dropped), or a name of CSS, however it is spaced.
+/// A colour: `#rgb`, `#rrggbb` (with or without transparency, which is dropped), or a name of CSS, however it is
+/// spaced.
 pub fn colour(text: &str) -> Option<Colour> {
     let text = text.trim();
     let digits = text.strip_prefix('#').or_else(|| (text.len() == 6).then_some(text));

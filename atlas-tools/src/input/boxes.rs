@@ -9,7 +9,8 @@ use crate::crs::Placer;
 /// Points along an edge at which a curved box is measured.
 const SAMPLES: usize = 5;
 
-/// A curved box is taken for this much larger on every side, as a part of its size: more than edges bulge between samples.
+/// A curved box is taken for this much larger on every side, as a part of its size: more than edges bulge between
+/// samples.
 const MARGIN: f64 = 0.05;
 
 /// The world's box round one of a file: least and greatest x, then y, in the order of the file's coordinates.

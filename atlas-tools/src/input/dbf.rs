@@ -1,7 +1,7 @@
 //! dBASE tables: the attributes of a shapefile.
 //!
-//! Owns the reading of rows, and of text in the encodings that such tables come in. Receives the number of a row, yields
-//! its attributes. Memo files are not read; a field that cannot be read is left out, and text is never refused.
+//! Owns the reading of rows, and of text in the encodings that such tables come in. Receives the number of a row,
+//! yields its attributes. Memo files are not read; a field that cannot be read is left out, and text is never refused.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};

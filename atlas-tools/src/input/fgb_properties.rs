@@ -1,7 +1,7 @@
 //! The properties of a `FlatGeobuf` feature.
 //!
-//! Owns the reading of their bytes. Receives the columns of a header, yields attributes; a property that is cut off ends
-//! the reading, and nothing panics, which cannot be said of the format's own crate.
+//! Owns the reading of their bytes. Receives the columns of a header, yields attributes; a property that is cut off
+//! ends the reading, and nothing panics, which cannot be said of the format's own crate.
 
 use flatgeobuf::{ColumnType, Header};
 use serde_json::{Number, Value};

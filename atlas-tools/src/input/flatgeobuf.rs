@@ -107,7 +107,8 @@ impl FlatGeobuf {
         &self.placer
     }
 
-    /// Where the wanted features begin, counted from the first, in the order of the file; `None`: all are read in a row.
+    /// Where the wanted features begin, counted from the first, in the order of the file; `None`: all are read in a
+    /// row.
     fn wanted_offsets(&self, reader: &mut (impl Read + Seek), wanted: &Wanted) -> std::io::Result<Option<Vec<u64>>> {
         if wanted.boxes.is_empty() || self.node_size == 0 || self.n_features == 0 {
             return Ok(None);

@@ -30,7 +30,8 @@ const DIRECTORIES_BYTES_MAX: u64 = 1 << 30;
 /// Directories lie at most so deep.
 const DEPTH_MAX: usize = 4;
 
-/// Tiles of an archive that are listed: eight times those of Japan at zoom 16, and a bound for runs that claim billions.
+/// Tiles of an archive that are listed: eight times those of Japan at zoom 16, and a bound for runs that claim
+/// billions.
 const TILES_MAX: u64 = 1 << 25;
 
 /// An archive of vector tiles.

@@ -68,7 +68,8 @@ struct Thing<'a> {
 }
 
 impl OsmData {
-    /// Pours all that has a volume or a look: parts of buildings, then everything else, ways before relations, by their ids.
+    /// Pours all that has a volume or a look: parts of buildings, then everything else, ways before relations, by
+    /// their ids.
     pub(super) fn pour(mut self, footprints: &mut Footprints<'_>) -> Result<(), InputError> {
         self.nodes.sort_unstable();
         self.nodes.dedup_by_key(|node| node.0);

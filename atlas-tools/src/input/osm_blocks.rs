@@ -1,8 +1,8 @@
 //! The blocks of an `.osm.pbf` file, and the elements in them.
 //!
-//! Owns the format, down to its bytes. Receives a reader, yields blocks in a row, and of each its elements; tags are text
-//! only where somebody asks. Every length is checked against the bytes that are there: the format's usual crate panics
-//! on some that do not fit.
+//! Owns the format, down to its bytes. Receives a reader, yields blocks in a row, and of each its elements; tags are
+//! text only where somebody asks. Every length is checked against the bytes that are there: the format's usual crate
+//! panics on some that do not fit.
 //!
 //! ```text
 //! u32 length, BlobHeader { type, datasize }, Blob { raw | raw_size, zlib_data }     again and again

@@ -1,8 +1,8 @@
 //! `OpenStreetMap` in its binary form, `.osm.pbf`.
 //!
-//! Owns three passes over a file: relations, then ways, then the nodes that those need, so that only what will be poured
-//! is held; where a part is wanted, a pass before them finds the nodes in it. Yields what [`super::osm`] makes of the
-//! elements. Blocks that are packed in any way but deflate, which nobody writes, are an error.
+//! Owns three passes over a file: relations, then ways, then the nodes that those need, so that only what will be
+//! poured is held; where a part is wanted, a pass before them finds the nodes in it. Yields what [`super::osm`] makes
+//! of the elements. Blocks that are packed in any way but deflate, which nobody writes, are an error.
 
 use std::collections::BTreeSet;
 use std::fs::File;

@@ -1,7 +1,7 @@
 //! What a thing is, by the tags of OpenStreetMap, which many other data sets borrow.
 //!
-//! Owns the table from tags to buildings and kinds of ground, and the usual widths of roads. Receives attributes, yields
-//! [`What`], or nothing for what has no volume and no look. Heights and colours are read elsewhere.
+//! Owns the table from tags to buildings and kinds of ground, and the usual widths of roads. Receives attributes,
+//! yields [`What`], or nothing for what has no volume and no look. Heights and colours are read elsewhere.
 
 use super::CoverKind;
 use super::attributes::{Attributes, length_m, text_of, value_of};

@@ -156,7 +156,8 @@ impl OsmData {
     }
 }
 
-/// Longitude and latitude in units of 1e-7 degrees. The casts saturate: what is off the globe is found when it is placed.
+/// Longitude and latitude in units of 1e-7 degrees. The casts saturate: what is off the globe is found when it is
+/// placed.
 fn units(lon: f64, lat: f64) -> [i32; 2] {
     [lon, lat].map(|degrees| (degrees * 1e7).round() as i32)
 }

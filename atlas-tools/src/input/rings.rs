@@ -1,12 +1,12 @@
 //! Rings and lines in the plane of the world: mended, measured, made wide.
 //!
-//! Owns the tolerance for what people draw. Receives a ring of places, yields it without repeated points, or nothing, and says what
-//! was wrong; the even-odd rule copes with the rest. It moves no point.
+//! Owns the tolerance for what people draw. Receives a ring of places, yields it without repeated points, or nothing,
+//! and says what was wrong; the even-odd rule copes with the rest. It moves no point.
 
 use super::Problem;
 
-/// Pairs of edges that are compared, for each edge of a ring on the average: enough for every real ring, and a bound for
-/// those that were drawn to have none.
+/// Pairs of edges that are compared, for each edge of a ring on the average: enough for every real ring, and a bound
+/// for those that were drawn to have none.
 const COMPARISONS_PER_EDGE_MAX: usize = 64;
 
 /// A ring that the even-odd rule can fill, or nothing; `note` is told what was wrong with it.

@@ -1,8 +1,8 @@
 //! Shapefiles: `.shp` with its `.dbf`, `.prj` and `.cpg` beside it.
 //!
-//! Owns the reading of shapes, and the joining with the rows of the table. Yields footprints; heights of points are passed
-//! over, and a multipatch gives the outline of its faces from above. No `.shx` is needed: shapes lie in a row. Records
-//! that are damaged are passed over one by one, as their lengths say where the next begins.
+//! Owns the reading of shapes, and the joining with the rows of the table. Yields footprints; heights of points are
+//! passed over, and a multipatch gives the outline of its faces from above. No `.shx` is needed: shapes lie in a row.
+//! Records that are damaged are passed over one by one, as their lengths say where the next begins.
 
 use std::fs::File;
 use std::io::{BufReader, Read, Seek, SeekFrom};
