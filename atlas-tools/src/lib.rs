@@ -8,6 +8,7 @@
 //! parts. Everything from `input` to `voxelise` is pure but for the reading of tiles; files are written by `encode`, `demo`
 //! and `pyramid` alone, through `output`.
 
+pub mod geometry;
 pub mod input;
 
 pub mod buildings;
