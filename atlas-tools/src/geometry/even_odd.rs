@@ -16,15 +16,15 @@ const STRIPS_MAX: usize = 1 << 18;
 /// Crossings that are cut at.
 const CROSSINGS_MAX: usize = 1 << 12;
 
-/// A corner of a triangle: a point between two points of the face.
+/// A corner of a triangle: a point of the face, or one between two of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Corner {
-    /// The number of a point.
-    pub(super) a: usize,
+pub struct Corner {
+    /// The number of a point in all rings of the face, one after the other.
+    pub a: usize,
     /// The number of another, or the same.
-    pub(super) b: usize,
+    pub b: usize,
     /// How far it is from a to b, 0..=1.
-    pub(super) t: f64,
+    pub t: f64,
 }
 
 impl Corner {

@@ -6,12 +6,16 @@
 //! both. All is whole numbers, and a column knows nothing of the window, so that neighbouring tiles agree. It does not
 //! mark the surface itself; see [`voxels_of`](super::voxels_of).
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::FxHashSet;
 
 use super::frame::COORDINATE_MAX;
 use super::{Triangle, UNITS, Window3};
+
+/// Loose edges up to which it is looked whether they meet others along their length: comparing all with all takes time.
+const LOOSE_EDGES_MAX: usize = 1 << 10;
 
 /// What the edges of a solid say of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,16 +27,16 @@ pub enum Closed {
     /// Some edges belong to an odd number of triangles.
     Open {
         /// How many.
-        n_edges: u32,
+        n_edges: usize,
     },
     /// There is nothing: no triangle has three corners.
     Empty,
 }
 
 /// Tells whether a solid is closed, by counting the triangles at each edge. Corners are the same where their coordinates
-/// are, whether or not the file repeats them.
+/// are, whether or not the file repeats them, and an edge may meet several that follow one another along it.
 pub fn is_closed(triangles: &[Triangle]) -> Closed {
-    let mut counts: FxHashMap<[[i64; 3]; 2], u32> = FxHashMap::default();
+    let mut odd_edges: FxHashSet<Edge> = FxHashSet::default();
     // Six times the volume, seen from the first corner: above zero where the triangles face outwards.
     let mut volume = 0i128;
     let mut is_empty = true;
@@ -41,20 +45,57 @@ pub fn is_closed(triangles: &[Triangle]) -> Closed {
         let [a, b, c] = *triangle;
         is_empty &= a == b || b == c || c == a;
         for (from, to) in [(a, b), (b, c), (c, a)] {
-            if from != to {
-                *counts.entry([from.min(to), from.max(to)]).or_default() += 1;
+            let edge = [from.min(to), from.max(to)];
+            if from != to && !odd_edges.insert(edge) {
+                odd_edges.remove(&edge);
             }
         }
         volume = volume.saturating_add(determinant(triangle.map(|corner| minus(corner, origin))));
     }
-    // Their number does not depend on the order of the map.
-    let n_edges = counts.values().filter(|&&n| n % 2 == 1).count() as u32;
+    let n_edges = n_loose(odd_edges.into_iter().collect());
     match (is_empty, n_edges) {
         (true, _) => Closed::Empty,
         (false, 1..) => Closed::Open { n_edges },
         (false, 0) if volume < 0 => Closed::Inverted,
         (false, 0) => Closed::Yes,
     }
+}
+
+/// An edge, its lower corner first.
+type Edge = [[i64; 3]; 2];
+
+/// Edges that are left when those that meet others along their length are cut where these begin: cut in the same places,
+/// they cancel. A corner counts as on an edge when it is no more than a unit from it, which is what rounding may do.
+fn n_loose(mut odd_edges: BTreeSet<Edge>) -> usize {
+    if odd_edges.len() > LOOSE_EDGES_MAX {
+        return odd_edges.len();
+    }
+    let corners: BTreeSet<[i64; 3]> = odd_edges.iter().flatten().copied().collect();
+    // The longest first: what is cut off may have to be cut again, and is shorter.
+    let mut waiting: Vec<Edge> = odd_edges.iter().copied().collect();
+    while let Some([a, b]) = waiting.pop() {
+        let Some(&c) = corners.iter().find(|&&corner| lies_within([a, b], corner)) else { continue };
+        if odd_edges.remove(&[a, b]) {
+            for part in [[a.min(c), a.max(c)], [c.min(b), c.max(b)]] {
+                if odd_edges.insert(part) {
+                    waiting.push(part);
+                } else {
+                    odd_edges.remove(&part);
+                }
+            }
+        }
+    }
+    odd_edges.len()
+}
+
+/// Whether a corner lies on an edge, between its ends.
+fn lies_within([a, b]: Edge, corner: [i64; 3]) -> bool {
+    let (whole, part) = (minus(b, a), minus(corner, a));
+    let square = |v: [i128; 3]| v.iter().fold(0i128, |sum, &c| sum.saturating_add(c.saturating_mul(c)));
+    let along = (0..3).map(|axis| whole[axis] * part[axis]).sum::<i128>();
+    let length = square(whole);
+    // |whole x part| is the distance times the length.
+    (1..length).contains(&along) && square(cross(whole, part)) <= length
 }
 
 /// Visits the inside of a closed solid as runs of voxels that stand on one another: x, z, and the range of y. A voxel

@@ -72,6 +72,31 @@ fn solids_that_are_not_sound_are_told() {
     assert_eq!(filled(&[[[i64::MIN; 3], [i64::MAX; 3], [0; 3]]], WINDOW), (Vec::new(), 0));
 }
 
+#[test]
+fn edges_may_meet_others_along_their_length() {
+    // A cube whose floor is cut into four, its walls not; the middle of a slanted edge is rounded to a unit.
+    let cube = cuboid([0; 3], [1024; 3]);
+    let slanted: Vec<Triangle> =
+        cube.iter().map(|triangle| triangle.map(|[x, y, z]| [x + z / 3, y, z - x / 5])).collect();
+    for solid in [cube, slanted] {
+        let cut: Vec<Triangle> = solid
+            .iter()
+            .flat_map(|&[a, b, c]| {
+                if [a, b, c].iter().any(|corner| corner[1] != 0) {
+                    return vec![[a, b, c]];
+                }
+                let middle = |p: [i64; 3], q: [i64; 3]| std::array::from_fn(|axis| i64::midpoint(p[axis], q[axis]));
+                let (ab, bc, ca) = (middle(a, b), middle(b, c), middle(c, a));
+                vec![[a, ab, ca], [ab, b, bc], [ca, bc, c], [ab, bc, ca]]
+            })
+            .collect();
+        assert_eq!(cut.len(), 18);
+        assert_eq!(is_closed(&cut), Closed::Yes);
+        let without_one = &cut[..cut.len() - 1];
+        assert!(matches!(is_closed(without_one), Closed::Open { .. }));
+    }
+}
+
 /// A solid with a fan of slanted faces: a pyramid over any polygon, whose floor is a fan too.
 fn pyramid(base: &[[i64; 2]], floor: i64, apex: [i64; 3]) -> Vec<Triangle> {
     let at = |[x, z]: [i64; 2]| [x, floor, z];

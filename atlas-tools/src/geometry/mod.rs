@@ -14,10 +14,11 @@ mod frame;
 mod triangle_box;
 mod triangulate;
 
+pub use even_odd::Corner;
 pub use fill::{Closed, inside_of, is_closed};
 pub use frame::{Frame, UNITS, Window3};
 pub use triangle_box::{barycentric_at, voxels_of};
-pub use triangulate::{triangulate, triangulate_textured};
+pub use triangulate::{triangulate, triangulate_corners, triangulate_textured};
 
 /// A triangle in units of 1/256 voxel from a window's corner: x east, y up, z south.
 pub type Triangle = [[i64; 3]; 3];

@@ -38,7 +38,10 @@ const GRID: f64 = (1u64 << 22) as f64;
 /// ```
 pub fn triangulate(rings: &[Vec<Place>], problem: &mut dyn FnMut(Problem)) -> Vec<[Place; 3]> {
     let places: Vec<Place> = rings.iter().flatten().copied().collect();
-    cut(rings, problem).into_iter().map(|triangle| triangle.map(|corner| place_at(&places, corner))).collect()
+    triangulate_corners(rings, problem)
+        .into_iter()
+        .map(|triangle| triangle.map(|corner| place_at(&places, corner)))
+        .collect()
 }
 
 /// Cuts a face into triangles that keep their place in an image: `uvs` holds a place for each point of each ring. Where
@@ -59,7 +62,7 @@ pub fn triangulate_textured(
         let (a, b) = (flat_uvs[corner.a], flat_uvs[corner.b]);
         std::array::from_fn(|axis| a[axis] + (b[axis] - a[axis]) * corner.t as f32)
     };
-    let corners = cut(rings, problem);
+    let corners = triangulate_corners(rings, problem);
     let triangles = corners.iter().map(|triangle| triangle.map(|corner| place_at(&places, corner))).collect();
     (triangles, corners.iter().map(|triangle| triangle.map(uv_at)).collect())
 }
@@ -70,8 +73,9 @@ fn place_at(places: &[Place], corner: Corner) -> Place {
     Place { x: between(a.x, b.x), z: between(a.z, b.z), height_m: between(a.height_m, b.height_m) }
 }
 
-/// The triangles, their corners by the number of the point in all rings, one after the other.
-fn cut(rings: &[Vec<Place>], problem: &mut dyn FnMut(Problem)) -> Vec<[Corner; 3]> {
+/// Cuts a face into triangles whose corners say which points of the face they are, for whoever knows more of them than
+/// their place: see [`triangulate`].
+pub fn triangulate_corners(rings: &[Vec<Place>], problem: &mut dyn FnMut(Problem)) -> Vec<[Corner; 3]> {
     let Some(rings) = cleaned(rings, problem) else { return Vec::new() };
     if rings.iter().map(Vec::len).sum::<usize>() > FACE_POINTS_MAX {
         problem(Problem::UntriangulatedFace);

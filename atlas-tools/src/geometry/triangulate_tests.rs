@@ -165,7 +165,7 @@ fn a_bent_face_is_told_and_keeps_its_corners() {
 fn images_follow_their_corners() {
     let uvs = vec![[0.0f32, 0.0], [0.0, 1.0], [1.0, 1.0], [1.0, 0.0]];
     let at = |uv: [f32; 2]| place([f64::from(uv[0]) * 10.0, 0.0, f64::from(uv[1]) * 10.0]);
-    let (triangles, found) = triangulate_textured(&[flat_ring(&SQUARE)], &[uvs.clone()], &mut |_| {});
+    let (triangles, found) = triangulate_textured(&[flat_ring(&SQUARE)], std::slice::from_ref(&uvs), &mut |_| {});
     assert_eq!(triangles.len(), found.len());
     for (corner, uv) in triangles.iter().flatten().zip(found.iter().flatten()) {
         assert_eq!(*corner, at(*uv));
