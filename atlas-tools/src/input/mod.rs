@@ -4,11 +4,14 @@
 //! yields the features that reach into it, in the fixed frame of [`SOURCE_EXTENT`] units a tile; the encoder asks for a
 //! tile's neighbours in the same way. An input keeps no features between two calls and knows nothing of voxels.
 
+mod at;
+mod extent;
 mod item;
 mod mvt;
 mod mvt_dir;
 mod protobuf;
 mod stream;
+mod texture;
 
 use std::path::PathBuf;
 
@@ -16,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use voxatlas::geo::TileCoord;
 
+pub use at::{At, AtError, AtFrame, Up};
 pub use item::{
     Cover, CoverKind, Item, Model, Named, Paint, Place, Point as CloudPoint, Prism, Rings, Surface, SurfaceKind,
     VoxelModel,
@@ -23,6 +27,7 @@ pub use item::{
 pub use mvt::{LayerSelection, MvtError, decode as decode_mvt};
 pub use mvt_dir::MvtDir;
 pub use stream::{Problem, ReadOptions, Sink, Stream, Texture, Wanted};
+pub use texture::{Image, TextureError, TextureStore};
 
 /// Units along the edge of a source tile, whatever its zoom: every usual MVT extent (256 to 65,536) divides it, so that
 /// no coordinate is rounded, and at zoom 10..=17 the centre of a voxel has whole coordinates.
