@@ -6,9 +6,12 @@
 
 mod at;
 mod extent;
+#[cfg(test)]
+mod gathered;
 mod item;
 mod mvt;
 mod mvt_dir;
+mod obj;
 mod protobuf;
 mod stream;
 mod texture;
@@ -26,6 +29,7 @@ pub use item::{
 };
 pub use mvt::{LayerSelection, MvtError, decode as decode_mvt};
 pub use mvt_dir::MvtDir;
+pub use obj::ObjFile;
 pub use stream::{Problem, ReadOptions, Sink, Stream, Texture, Wanted};
 pub use texture::{Image, TextureError, TextureStore};
 
