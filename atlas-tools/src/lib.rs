@@ -38,3 +38,7 @@ pub mod outcome;
 pub mod output;
 pub mod progress;
 pub mod tileset_files;
+
+#[cfg(test)]
+#[path = "../../tests/common/real_data.rs"]
+mod real_data;

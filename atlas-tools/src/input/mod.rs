@@ -8,6 +8,7 @@ mod at;
 mod extent;
 #[cfg(test)]
 mod gathered;
+mod gltf;
 mod item;
 mod mvt;
 mod mvt_dir;
@@ -23,6 +24,7 @@ use thiserror::Error;
 use voxatlas::geo::TileCoord;
 
 pub use at::{At, AtError, AtFrame, Up};
+pub use gltf::GltfFile;
 pub use item::{
     Cover, CoverKind, Item, Model, Named, Paint, Place, Point as CloudPoint, Prism, Rings, Surface, SurfaceKind,
     VoxelModel,
