@@ -16,6 +16,7 @@ mod obj;
 mod protobuf;
 mod stream;
 mod texture;
+mod vox;
 
 use std::path::PathBuf;
 
@@ -34,6 +35,7 @@ pub use mvt_dir::MvtDir;
 pub use obj::ObjFile;
 pub use stream::{Problem, ReadOptions, Sink, Stream, Texture, Wanted};
 pub use texture::{Image, TextureError, TextureStore};
+pub use vox::VoxFile;
 
 /// Units along the edge of a source tile, whatever its zoom: every usual MVT extent (256 to 65,536) divides it, so that
 /// no coordinate is rounded, and at zoom 10..=17 the centre of a voxel has whole coordinates.
