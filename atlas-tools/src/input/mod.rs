@@ -12,6 +12,7 @@ mod gltf;
 mod item;
 mod mvt;
 mod mvt_dir;
+mod npy;
 mod obj;
 mod protobuf;
 mod stream;
@@ -32,6 +33,7 @@ pub use item::{
 };
 pub use mvt::{LayerSelection, MvtError, decode as decode_mvt};
 pub use mvt_dir::MvtDir;
+pub use npy::{NpyFile, NpyPlace};
 pub use obj::ObjFile;
 pub use stream::{Problem, ReadOptions, Sink, Stream, Texture, Wanted};
 pub use texture::{Image, TextureError, TextureStore};
