@@ -72,15 +72,58 @@ fn pairs_that_meet(edges: &[[Point; 2]], mut meet: impl FnMut(usize, usize) -> b
     }
 }
 
-/// Whether any edges of the rings cross. Edges that only touch do not.
-pub(super) fn edges_cross(rings: &[&[Point]]) -> bool {
-    let edges: Vec<[Point; 2]> = rings.iter().flat_map(|ring| edges(ring)).collect();
-    let mut found = false;
-    pairs_that_meet(&edges, |a, b| {
-        found = cross(edges[a], edges[b]);
-        !found
+/// How the edges of rings meet, besides each with the next in its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Meeting {
+    /// Nowhere.
+    Apart,
+    /// In corners, or along a stretch: whether the rings cross there is for their areas to say.
+    Touching,
+    /// In a point inside both.
+    Crossing,
+}
+
+/// How the edges of rings meet.
+pub(super) fn meeting(rings: &[&[Point]]) -> Meeting {
+    let all: Vec<[Point; 2]> = rings.iter().flat_map(|ring| edges(ring)).collect();
+    // By edge: the one that follows it.
+    let mut next = Vec::with_capacity(all.len());
+    for ring in rings {
+        let first = next.len();
+        next.extend((1..ring.len()).map(|idx| first + idx));
+        next.extend((!ring.is_empty()).then_some(first));
+    }
+    let mut found = Meeting::Apart;
+    pairs_that_meet(&all, |a, b| {
+        let touches = match (next[a] == b, next[b] == a) {
+            (true, _) => turns_back(all[a], all[b]),
+            (_, true) => turns_back(all[b], all[a]),
+            _ => touch(all[a], all[b]),
+        };
+        if touches {
+            found = found.max(Meeting::Touching);
+        }
+        if cross(all[a], all[b]) {
+            found = Meeting::Crossing;
+        }
+        found < Meeting::Crossing
     });
     found
+}
+
+/// Whether an edge leads back over the one before it.
+fn turns_back([a, b]: [Point; 2], [_, c]: [Point; 2]) -> bool {
+    lies_on([a, b], c) || lies_on([b, c], a)
+}
+
+/// Whether an end of one edge lies on the other.
+fn touch(a: [Point; 2], b: [Point; 2]) -> bool {
+    b.iter().any(|&end| lies_on(a, end)) || a.iter().any(|&end| lies_on(b, end))
+}
+
+fn lies_on([a, b]: [Point; 2], point: Point) -> bool {
+    let within = |axis: usize| (a[axis].min(b[axis])..=a[axis].max(b[axis])).contains(&point[axis]);
+    within(0) && within(1) && turn(a, b, point) == 0.0
 }
 
 /// Whether each hole lies in the outer ring, the first, and in no other hole, for rings that do not cross. Holes may touch
@@ -105,8 +148,7 @@ fn side(point: Point, ring: &[Point]) -> Option<bool> {
     let mut is_inside = false;
     for [a, b] in edges(ring) {
         let turned = turn(a, b, point);
-        let within = |axis: usize| (a[axis].min(b[axis])..=a[axis].max(b[axis])).contains(&point[axis]);
-        if turned == 0.0 && within(0) && within(1) {
+        if lies_on([a, b], point) {
             return None;
         }
         if (a[1] > point[1]) != (b[1] > point[1]) {

@@ -7,7 +7,7 @@
 
 use voxatlas::geo::mercator::metres_per_voxel_at;
 
-use super::even_odd::{self, Corner, Point};
+use super::even_odd::{self, Corner, Meeting, Point};
 use crate::input::{Place, Problem};
 
 /// Corners of a face beyond which it is left out: comparing all edges with all would take seconds.
@@ -286,16 +286,32 @@ fn in_source(flat: &Flat, corner: Corner) -> Corner {
 /// clipper astray. `None` too where the ears do not add up to the face.
 fn ears(flat: &Flat) -> Option<Vec<[Corner; 3]>> {
     let rings: Vec<&[Point]> = flat.ranges().map(|range| &flat.points[range]).collect();
-    if even_odd::edges_cross(&rings) || !even_odd::holes_nest(&rings) {
+    let meeting = even_odd::meeting(&rings);
+    if meeting == Meeting::Crossing || !even_odd::holes_nest(&rings) {
         return None;
     }
     let coordinates: Vec<f64> = flat.points.iter().flatten().copied().collect();
     let indices = earcutr::earcut(&coordinates, &flat.ends[..flat.ends.len() - 1], 2).ok()?;
-    let triangles: Vec<[usize; 3]> = indices.chunks_exact(3).map(|three| [three[0], three[1], three[2]]).collect();
+    let triangles: Vec<[Corner; 3]> =
+        indices.chunks_exact(3).map(|three| [three[0], three[1], three[2]].map(Corner::at)).collect();
     let area = |ring: &[Point]| even_odd::doubled_area(ring).abs();
-    let covered: f64 = triangles.iter().map(|triangle| area(&triangle.map(|idx| flat.points[idx]))).sum();
+    let covered = covered(flat, &triangles);
     let face = area(rings[0]) - rings[1..].iter().map(|hole| area(hole)).sum::<f64>();
-    (covered == face).then(|| triangles.into_iter().map(|triangle| triangle.map(Corner::at)).collect())
+    let is_whole = covered == face && (meeting == Meeting::Apart || is_covered_once(flat, covered));
+    is_whole.then_some(triangles)
+}
+
+/// Twice the area of triangles, counted as often as it is covered.
+fn covered(flat: &Flat, triangles: &[[Corner; 3]]) -> f64 {
+    triangles.iter().map(|triangle| even_odd::doubled_area(&triangle.map(|corner| corner_on(flat, corner))).abs()).sum()
+}
+
+/// Whether ears that cover so much cover nothing twice. Rings that touch may cross in the corner where they do, and then
+/// the ears add up to their areas, but to more than what the even-odd rule fills.
+fn is_covered_once(flat: &Flat, ears: f64) -> bool {
+    let ranges: Vec<_> = flat.ranges().collect();
+    let by_rule = even_odd::strips(&flat.points, &ranges).map(|strips| covered(flat, &strips));
+    by_rule.is_none_or(|by_rule| (ears - by_rule).abs() <= 1.0 + 1e-6 * ears)
 }
 
 /// Cuts a face into strips, whatever its rings do.

@@ -153,6 +153,22 @@ fn rings_that_cross_are_filled_by_the_even_odd_rule() {
 }
 
 #[test]
+fn rings_may_cross_in_a_corner() {
+    // A loop that begins and ends in a corner of the ring and lies inside it, wound as the ring is: no two edges cross,
+    // and the loop is a hole all the same.
+    let square = &[[0.0, 10.0], [10.0, 10.0], [10.0, 0.0]];
+    let looped = [&[[0.0, 0.0], [2.0, 4.0], [4.0, 2.0], [0.0, 0.0]][..], square].concat();
+    let (triangles, problems) = check(&[flat_ring(&looped)]);
+    assert_eq!(problems, [Problem::CrossingRing]);
+    assert_near(area(&triangles), 100.0 - 6.0);
+    // Wound the other way it is the hole that it seems to be, joined to the ring as files without holes have it.
+    let joined = [&[[0.0, 0.0], [4.0, 2.0], [2.0, 4.0], [0.0, 0.0]][..], square].concat();
+    let (triangles, problems) = check(&[flat_ring(&joined)]);
+    assert_eq!(problems, []);
+    assert_near(area(&triangles), 100.0 - 6.0);
+}
+
+#[test]
 fn a_bent_face_is_told_and_keeps_its_corners() {
     let bent = [[0.0, 0.0, 0.0], [0.0, 0.0, 10.0], [10.0, 4.0, 10.0], [10.0, 0.0, 0.0]];
     let (triangles, problems) = check(&[ring(&bent)]);
