@@ -1,7 +1,8 @@
 //! What the materials of a glTF file look like as voxels: a base colour, an image, or both.
 //!
 //! Owns [`Materials`], which hands the file's images to the sink when a surface first needs them. Colours in the file are
-//! shares of light, ours are sRGB. Metal, roughness, glow and glass are not looked at.
+//! shares of light, ours are sRGB. Metal, roughness, glow and glass are not looked at. The holes of an image are holes even
+//! where a material calls itself opaque: exporters that know no alpha modes leave leaves and rotors so.
 
 use std::collections::BTreeMap;
 use std::path::Path;
