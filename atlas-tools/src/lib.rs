@@ -9,6 +9,7 @@
 //! and `pyramid` alone, through `output`.
 
 pub mod crs;
+pub mod geometry;
 pub mod input;
 
 pub mod buildings;

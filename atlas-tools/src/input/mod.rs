@@ -4,23 +4,30 @@
 //! yields the features that reach into it, in the fixed frame of [`SOURCE_EXTENT`] units a tile; the encoder asks for a
 //! tile's neighbours in the same way. An input keeps no features between two calls and knows nothing of voxels.
 
+mod at;
 mod attributes;
 mod boxes;
 #[cfg(test)]
 mod collected;
 mod dbf;
+mod extent;
 mod fgb_properties;
 mod flatgeobuf;
 mod footprint;
+#[cfg(test)]
+mod gathered;
 mod geojson;
 #[cfg(feature = "geoparquet")]
 mod geoparquet;
+mod gltf;
 mod item;
 mod json_features;
 mod json_geometry;
 mod mvt;
 mod mvt_archive;
 mod mvt_dir;
+mod npy;
+mod obj;
 mod osm;
 mod osm_blocks;
 mod osm_pbf;
@@ -31,6 +38,8 @@ mod rings;
 mod shapefile;
 mod stream;
 mod stream_extent;
+mod texture;
+mod vox;
 #[cfg(feature = "geoparquet")]
 mod wkb;
 
@@ -40,11 +49,13 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use voxatlas::geo::TileCoord;
 
+pub use at::{At, AtError, AtFrame, Up};
 pub use attributes::colour as colour_of_text;
 pub use flatgeobuf::FlatGeobuf;
 pub use geojson::GeoJson;
 #[cfg(feature = "geoparquet")]
 pub use geoparquet::GeoParquet;
+pub use gltf::GltfFile;
 pub use item::{
     Cover, CoverKind, Item, Model, Named, Paint, Place, Point as CloudPoint, Prism, Rings, Surface, SurfaceKind,
     VoxelModel,
@@ -52,10 +63,14 @@ pub use item::{
 pub use mvt::{LayerSelection, MvtError, decode as decode_mvt};
 pub use mvt_archive::MvtArchive;
 pub use mvt_dir::MvtDir;
+pub use npy::{NpyFile, NpyPlace};
+pub use obj::ObjFile;
 pub use osm_pbf::OsmPbf;
 pub use overpass::Overpass;
 pub use shapefile::Shapefile;
 pub use stream::{Problem, ReadOptions, Sink, Stream, Texture, Wanted};
+pub use texture::{Image, TextureError, TextureStore};
+pub use vox::VoxFile;
 
 /// Units along the edge of a source tile, whatever its zoom: every usual MVT extent (256 to 65,536) divides it, so that
 /// no coordinate is rounded, and at zoom 10..=17 the centre of a voxel has whole coordinates.
