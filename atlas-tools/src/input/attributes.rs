@@ -91,7 +91,8 @@ fn number_of(value: &Value) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-fn length_of(value: &Value) -> Option<f64> {
+/// A length in metres, where the value is one.
+pub(super) fn length_of(value: &Value) -> Option<f64> {
     let length_m = value.as_f64().or_else(|| length_m(value.as_str()?))?;
     length_m.is_finite().then_some(length_m)
 }

@@ -13,11 +13,11 @@ use flatgeobuf::{
 };
 
 use super::boxes::{may_meet, world_box};
+use super::extent;
 use super::fgb_properties::{Column, columns, properties};
 use super::footprint::{Flat, Footprints, Shape, label};
 use super::geojson::named;
 use super::osm_tags::what_of_any;
-use super::stream_extent::extent_by_reading;
 use super::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 use crate::crs::{AxisRule, CrsOptions, Placer};
 
@@ -208,9 +208,9 @@ impl Stream for FlatGeobuf {
         match self.envelope.filter(|_| self.placer.keeps_boxes()) {
             Some(envelope) => match world_box(&self.placer, envelope) {
                 Some(world_box) => Ok(Some(world_box)),
-                None => extent_by_reading(self),
+                None => extent::walk(self),
             },
-            None => extent_by_reading(self),
+            None => extent::walk(self),
         }
     }
 

@@ -226,7 +226,7 @@ pub(super) fn bounds(polygons: &[Rings]) -> [f64; 4] {
 }
 
 /// Where the places should be, in degrees: west, south, east, north.
-fn near(wanted: &Wanted) -> Option<[f64; 4]> {
+pub(super) fn near(wanted: &Wanted) -> Option<[f64; 4]> {
     let (first, rest) = wanted.boxes.split_first()?;
     let [west, north, east, south] = rest
         .iter()

@@ -13,11 +13,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::attributes::{Attributes, value_of};
+use super::extent;
 use super::footprint::{Flat, Footprints, Shape, label};
 use super::json_features::{Found, JsonFeatures};
 use super::json_geometry::{Properties, RawGeometry};
 use super::osm_tags::what_of_any;
-use super::stream_extent::extent_by_reading;
 use super::{FeatureId, InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 use crate::crs::{AxisRule, CrsOptions, Placer};
 
@@ -137,7 +137,7 @@ impl Stream for GeoJson {
     }
 
     fn extent(&self) -> Result<Option<[f64; 4]>, InputError> {
-        extent_by_reading(self)
+        extent::walk(self)
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {

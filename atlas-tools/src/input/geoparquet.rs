@@ -17,10 +17,10 @@ use serde_json::{Number, Value};
 
 use super::attributes::{Attributes, value_of};
 use super::boxes::{may_meet, world_box};
+use super::extent;
 use super::footprint::{Flat, Footprints, Shape, label};
 use super::geojson::named;
 use super::osm_tags::{What, cover_of_word, what_of_any};
-use super::stream_extent::extent_by_reading;
 use super::wkb::flatten;
 use super::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 use crate::crs::{AxisRule, CrsOptions, Placer};
@@ -149,7 +149,7 @@ impl Stream for GeoParquet {
     fn extent(&self) -> Result<Option<[f64; 4]>, InputError> {
         match self.bounds.filter(|_| self.placer.keeps_boxes()).and_then(|bounds| world_box(&self.placer, bounds)) {
             Some(world_box) => Ok(Some(world_box)),
-            None => extent_by_reading(self),
+            None => extent::walk(self),
         }
     }
 

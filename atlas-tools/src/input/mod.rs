@@ -37,7 +37,6 @@ mod protobuf;
 mod rings;
 mod shapefile;
 mod stream;
-mod stream_extent;
 mod texture;
 mod vox;
 #[cfg(feature = "geoparquet")]

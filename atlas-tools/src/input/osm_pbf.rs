@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use voxatlas::geo::LonLat;
 
+use super::extent;
 use super::footprint::Footprints;
 use super::osm::{OsmData, Relation, Way};
 use super::osm_blocks::{Blocks, Element};
-use super::stream_extent::extent_by_reading;
 use super::{InputError, ReadOptions, Sink, Stream, Wanted};
 use crate::crs::{AxisRule, CrsOptions, Placer};
 
@@ -92,7 +92,7 @@ impl Stream for OsmPbf {
 
     /// From a walk over the file: the box of its header is that of the extract, not of what is in it.
     fn extent(&self) -> Result<Option<[f64; 4]>, InputError> {
-        extent_by_reading(self)
+        extent::walk(self)
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {

@@ -9,12 +9,12 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use super::extent;
 use super::footprint::Footprints;
 use super::json_features::{Found, JsonFeatures};
 use super::json_geometry::Properties;
 use super::osm::{OsmData, Relation, Way};
 use super::osm_pbf::placer;
-use super::stream_extent::extent_by_reading;
 use super::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 use crate::crs::Placer;
 
@@ -104,7 +104,7 @@ impl Stream for Overpass {
     }
 
     fn extent(&self) -> Result<Option<[f64; 4]>, InputError> {
-        extent_by_reading(self)
+        extent::walk(self)
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {

@@ -9,9 +9,9 @@ use std::io::{BufReader, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use super::dbf::Table;
+use super::extent;
 use super::footprint::{Flat, Footprints, Shape, label};
 use super::osm_tags::what_of_any;
-use super::stream_extent::extent_by_reading;
 use super::{FeatureId, InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 use crate::crs::{AxisRule, CrsOptions, Placer};
 
@@ -98,7 +98,7 @@ impl Stream for Shapefile {
 
     /// From a walk over the file: the header's box is in its own CRS, where a box may be no box in ours.
     fn extent(&self) -> Result<Option<[f64; 4]>, InputError> {
-        extent_by_reading(self)
+        extent::walk(self)
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {
