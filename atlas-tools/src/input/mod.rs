@@ -7,6 +7,8 @@
 mod at;
 mod attributes;
 mod boxes;
+mod city;
+mod citygml;
 #[cfg(test)]
 mod collected;
 mod dbf;
@@ -50,6 +52,7 @@ use voxatlas::geo::TileCoord;
 
 pub use at::{At, AtError, AtFrame, Up};
 pub use attributes::colour as colour_of_text;
+pub use citygml::CityGml;
 pub use flatgeobuf::FlatGeobuf;
 pub use geojson::GeoJson;
 #[cfg(feature = "geoparquet")]
