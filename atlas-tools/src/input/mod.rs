@@ -9,6 +9,7 @@ mod attributes;
 mod boxes;
 mod city;
 mod citygml;
+mod cityjson;
 #[cfg(test)]
 mod collected;
 mod dbf;
@@ -53,6 +54,7 @@ use voxatlas::geo::TileCoord;
 pub use at::{At, AtError, AtFrame, Up};
 pub use attributes::colour as colour_of_text;
 pub use citygml::CityGml;
+pub use cityjson::{CityJson, CityJsonSeq};
 pub use flatgeobuf::FlatGeobuf;
 pub use geojson::GeoJson;
 #[cfg(feature = "geoparquet")]

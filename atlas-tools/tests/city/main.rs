@@ -12,4 +12,5 @@ mod real_data;
 mod citygml;
 mod citygml_bad;
 mod citygml_looks;
+mod cityjson;
 mod real;

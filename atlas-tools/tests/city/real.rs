@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use atlas_tools::crs::CrsOptions;
-use atlas_tools::input::{CityGml, Place, Problem, ReadOptions, Stream as _, SurfaceKind};
+use atlas_tools::input::{CityGml, CityJson, CityJsonSeq, Item, Place, Problem, ReadOptions, Stream as _, SurfaceKind};
 
-use crate::collect::{at, heights, n_triangles, read};
+use crate::collect::{Collected, at, heights, n_triangles, read};
 use crate::real_data::real_data;
 
 /// The columns and rows of the z17 tiles that places lie in.
@@ -17,6 +17,20 @@ fn tiles(places: &[Place]) -> [std::ops::RangeInclusive<u32>; 2] {
         range(places.iter().map(|place| tile(place.x)).collect()),
         range(places.iter().map(|place| tile(place.z)).collect()),
     ]
+}
+
+/// Every corner of every item, footprints at height 0.
+fn all_places(collected: &Collected) -> Vec<Place> {
+    let of_rings = |polygons: &[Vec<Vec<[f64; 2]>>]| -> Vec<Place> {
+        polygons.iter().flatten().flatten().map(|&[x, z]| Place { x, z, height_m: 0.0 }).collect()
+    };
+    let of_item = |item: &Item| match item {
+        Item::Prism(prism) => of_rings(&prism.polygons),
+        Item::Cover(cover) => of_rings(&cover.polygons),
+        _ => Vec::new(),
+    };
+    let others = collected.items.iter().flat_map(of_item);
+    others.chain(collected.places()).chain(collected.relief().into_iter().flatten()).collect()
 }
 
 fn open(path: &Path, options: ReadOptions) -> CityGml {
@@ -85,4 +99,63 @@ fn the_ground_of_yokosuka() {
     let [low, high] = heights(&places);
     assert!((low + 0.02).abs() < 1e-9 && (high - 24.199_632).abs() < 1e-9, "{low} {high}");
     assert_eq!(tiles(&places), [116_394..=116_399, 51_824..=51_830]);
+}
+
+fn open_json(path: &Path) -> CityJson {
+    CityJson::open(path, 0, ReadOptions::default(), CrsOptions::default()).unwrap()
+}
+
+#[test]
+fn delft_stands_where_it_stands() {
+    let Some(data) = real_data("atlas-tools: city::delft_stands_where_it_stands") else { return };
+    let json = open_json(&data.join("cityjson_cjio/delft.json"));
+    let collected = read(&json).unwrap();
+    let all = all_places(&collected);
+    assert_eq!(tiles(&all), [67_124..=67_126, 43_286..=43_288]);
+    let [low, high] = heights(&collected.places());
+    assert!((low + 0.34).abs() < 1e-6 && (high - 16.846).abs() < 1e-6, "{low} {high}");
+    let extent = json.extent().unwrap().unwrap();
+    assert!(all.iter().all(|place| extent[0] <= place.x && place.x <= extent[2]));
+    assert!(all.iter().all(|place| extent[1] <= place.z && place.z <= extent[3]));
+    let one = read(&open_json(&data.join("cityjson_cjio/delft_1b.json"))).unwrap();
+    assert_eq!(tiles(&one.places()), [67_126..=67_126, 43_288..=43_288]);
+    assert_eq!(one.models().len(), 1);
+}
+
+#[test]
+fn documents_without_a_crs_ask_for_one() {
+    let Some(data) = real_data("atlas-tools: city::documents_without_a_crs_ask_for_one") else { return };
+    for name in ["rotterdam_subset.json", "cube.json"] {
+        let path = data.join("cityjson_cjio").join(name);
+        let error = read(&open_json(&path)).unwrap_err().to_string();
+        assert!(error.contains(name) && error.contains("--crs"), "{error}");
+    }
+    let crs = CrsOptions { crs: Some("EPSG:28992".to_owned()), ..CrsOptions::default() };
+    let path = data.join("cityjson_cjio/rotterdam_subset.json");
+    let json = CityJson::open(&path, 0, ReadOptions::default(), crs).unwrap();
+    let collected = read(&json).unwrap();
+    assert!(!collected.models().is_empty());
+    let rotterdam = at(51.92, 4.48, 0.0);
+    let far = |place: &Place| (place.x - rotterdam.x).hypot(place.z - rotterdam.z) > 20_000.0;
+    assert!(!collected.places().iter().any(far), "Rotterdam is in Rotterdam");
+}
+
+#[test]
+fn a_house_of_the_3dbag_is_the_same_in_both_notations() {
+    let Some(data) = real_data("atlas-tools: city::a_house_of_the_3dbag_is_the_same_in_both_notations") else { return };
+    let path = data.join("cityjsonseq_3dbag/3dbag_b2.city.jsonl");
+    let sequence = CityJsonSeq::open(&path, 0, ReadOptions::default(), CrsOptions::default()).unwrap();
+    let of_sequence = read(&sequence).unwrap();
+    let of_document = read(&open_json(&data.join("cityjsonseq_3dbag/3dbag_b2.city.json"))).unwrap();
+    for collected in [&of_sequence, &of_document] {
+        let places = collected.places();
+        assert_eq!(tiles(&places), [67_126..=67_126, 43_293..=43_293]);
+        let [low, high] = heights(&places);
+        assert!((low + 0.3).abs() < 0.05 && (high - 13.1).abs() < 0.05, "{low} {high}");
+        assert!(collected.models().iter().all(|model| n_triangles(model, SurfaceKind::Roof) > 0));
+        assert!(collected.models().iter().all(|model| model.named.name.starts_with("NL.IMBAG.Pand.")));
+    }
+    assert_eq!(of_sequence.models().len(), of_document.models().len());
+    let [ours, theirs] = [&of_sequence, &of_document].map(|collected| collected.places().len());
+    assert_eq!(ours, theirs);
 }
