@@ -86,6 +86,25 @@ fn places_are_those_of_proj() {
 }
 
 #[test]
+fn places_lead_back_to_their_coordinates() {
+    for &(code, x, y, ..) in PROJ_SAYS {
+        for axis in [Axis::Xy, Axis::Yx] {
+            let options = CrsOptions { axis, ..options(&format!("EPSG:{code}")) };
+            let placer = options.placer(AxisRule::Traditional, None, None).unwrap();
+            let given = if axis == Axis::Xy { [x, y] } else { [y, x] };
+            let place = placer.place([given[0], given[1], 0.0]).unwrap();
+            let back = placer.unplace(place.x, place.z).unwrap();
+            let again = placer.place([back[0], back[1], 0.0]).unwrap();
+            let off = (again.x - place.x).hypot(again.z - place.z);
+            assert!(off < 1e-3, "EPSG:{code}: {given:?} became {back:?}, {off} voxels off");
+        }
+    }
+    let placer = traditional("EPSG:6677");
+    assert!(matches!(placer.unplace(f64::NAN, 0.0), Err(CrsError::NotFinite { .. })));
+    assert!(matches!(traditional("EPSG:4978").unplace(5.0, 5.0), Err(CrsError::NoCoordinates { .. })));
+}
+
+#[test]
 fn gml_has_the_official_order_and_other_formats_easting_first() {
     let tower = [139.745433, 35.658581];
     let check = |text: &str, official: [f64; 2], traditional_order: [f64; 2]| {

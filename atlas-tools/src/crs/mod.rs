@@ -154,6 +154,16 @@ pub enum CrsError {
         /// Where they would lie.
         lat_deg: f64,
     },
+    /// The CRS has no coordinates at a place.
+    #[error("{lon_deg:.5} E, {lat_deg:.5} N has no coordinates in {crs}: is that its CRS (--crs)?")]
+    NoCoordinates {
+        /// The place.
+        lon_deg: f64,
+        /// The place.
+        lat_deg: f64,
+        /// The CRS.
+        crs: String,
+    },
     /// Heights are ellipsoidal, and no geoid was named.
     #[error("--vertical-from ellipsoid needs --geoid: jp2011, jp2024, or a GTX or GSI ASCII file")]
     NoGeoid,

@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use proj4rs::Proj;
 use rustc_hash::FxHashMap;
-use voxatlas::geo::mercator::EQUATOR_M;
+use voxatlas::geo::mercator::{EQUATOR_M, wrap_x};
 use voxatlas::geo::{LonLat, WORLD_VOXELS};
 
 use super::definition::{Definition, Kind};
@@ -178,6 +178,32 @@ impl Placer {
         Some(Cell { corners })
     }
 
+    /// The way back: the first two coordinates, as [`Placer::place`] takes them, of world x and z. x wraps.
+    ///
+    /// # Errors
+    ///
+    /// They are not finite, or the CRS has no coordinates there; or it is geocentric, where a height would be needed.
+    pub fn unplace(&self, x: f64, z: f64) -> Result<[f64; 2], CrsError> {
+        let coordinates = [x, z, 0.0];
+        if !(x.is_finite() && z.is_finite()) {
+            return Err(CrsError::NotFinite { coordinates });
+        }
+        let at = LonLat::from_world(x, z);
+        let found = match &self.definition.kind {
+            Kind::Degrees => Some([at.lon_deg(), at.lat_deg()]),
+            Kind::WebMercator => Some(to_web_mercator(wrap_x(x), z)),
+            Kind::Proj(proj) => to_projection(proj, at),
+            Kind::Geocentric(_) => None,
+        };
+        let found = found.filter(|found| found.iter().all(|number| number.is_finite()));
+        let [x, y] = found.ok_or_else(|| CrsError::NoCoordinates {
+            lon_deg: at.lon_deg(),
+            lat_deg: at.lat_deg(),
+            crs: self.definition.name.clone(),
+        })?;
+        Ok(if self.is_swapped { [y, x] } else { [x, y] })
+    }
+
     /// What messages call the CRS: `EPSG:7415 Amersfoort / RD New + NAP height`.
     pub fn describe(&self) -> String {
         let mut text = self.definition.name.clone();
@@ -270,4 +296,17 @@ fn of_projection(proj: &Proj, [x, y, up]: [f64; 3]) -> Option<([f64; 2], f64)> {
     let [x, z] = of_degrees(point.0.to_degrees(), point.1.to_degrees())?;
     let rounded = |number: f64| (number * ROUNDING_PER_VOXEL).round() / ROUNDING_PER_VOXEL;
     Some(([rounded(x), rounded(z)], point.2))
+}
+
+/// Metres of Web Mercator of world x and z.
+fn to_web_mercator(x: f64, z: f64) -> [f64; 2] {
+    let world = f64::from(WORLD_VOXELS);
+    [(x / world - 0.5) * EQUATOR_M, (0.5 - z / world) * EQUATOR_M]
+}
+
+/// The coordinates of a place in what only `proj4rs` knows.
+fn to_projection(proj: &Proj, at: LonLat) -> Option<[f64; 2]> {
+    let mut point = (at.lon_deg().to_radians(), at.lat_deg().to_radians(), 0.0);
+    proj4rs::transform::transform(WGS84.as_ref()?, proj, &mut point).ok()?;
+    Some(if proj.is_latlong() { [point.0.to_degrees(), point.1.to_degrees()] } else { [point.0, point.1] })
 }
