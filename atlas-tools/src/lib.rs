@@ -9,10 +9,13 @@
 //! and `pyramid` alone, through `output`.
 
 pub mod crs;
+pub mod geokeys;
 pub mod input;
 
 pub mod buildings;
 pub mod touch;
+
+pub mod terrain;
 
 pub mod columns;
 pub mod ground;
