@@ -15,6 +15,7 @@ pub mod input;
 pub mod buildings;
 pub mod touch;
 
+pub mod points;
 pub mod terrain;
 
 pub mod columns;

@@ -26,6 +26,7 @@ mod osm_blocks;
 mod osm_pbf;
 mod osm_tags;
 mod overpass;
+pub mod points;
 mod protobuf;
 mod rings;
 mod shapefile;

@@ -99,6 +99,8 @@ pub enum Problem {
     BadTexture,
     /// A record that cannot be read: passed over.
     BadRecord,
+    /// A point that its file calls noise, or withholds: left out.
+    NoisePoint,
 }
 
 /// What of an input is wanted.
