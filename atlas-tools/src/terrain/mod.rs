@@ -12,6 +12,7 @@
 //!   GeoTIFF, map tiles ------------------------> ColourTile
 //! ```
 
+pub mod fgd;
 pub mod geotiff;
 pub mod relief;
 pub mod tiles;

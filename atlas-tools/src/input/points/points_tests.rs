@@ -264,3 +264,80 @@ fn nirayama_needs_its_crs() {
     let there = error.ok().flatten().map(|[west, north, ..]| LonLat::from_world(west, north));
     assert!(there.is_none_or(|there| (there.lon_deg() - 137.31).abs() < 0.02), "{there:?}");
 }
+
+/// A COPC file of two nodes, side by side: packed points of two files, one after the other, and the octree over them.
+fn copc(folder: &Path, west: &[Point], east: &[Point], change: impl FnOnce(&mut Vec<u8>, usize)) -> PathBuf {
+    let double = |number: f64| number.to_le_bytes();
+    let long = |bytes: &[u8], at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let info = Vlr { user_id: "copc".to_owned(), record_id: 1, description: String::new(), data: vec![0; 160] };
+    let mut files =
+        [west, east].map(|points| std::fs::read(write(folder, (1, 4), 7, true, points, vec![info.clone()])).unwrap());
+    // Points follow eight bytes that say where their table begins.
+    let data = u32::from_le_bytes(files[0][96..100].try_into().unwrap()) as usize;
+    let chunk = |file: &[u8]| file[data + 8..long(file, data)].to_vec();
+    let chunks = [chunk(&files[0]), chunk(&files[1])];
+    let mut file = std::mem::take(&mut files[0]);
+    file.truncate(data + 8);
+    let at = [file.len(), file.len() + chunks[0].len()];
+    file.extend(chunks.concat());
+    // No table of chunks, and chunks of any size.
+    file[data..data + 8].copy_from_slice(&0u64.to_le_bytes());
+    let laszip = file.windows(14).position(|bytes| bytes == b"laszip encoded").unwrap() + 52 + 12;
+    file[laszip..laszip + 4].copy_from_slice(&u32::MAX.to_le_bytes());
+    let record = file.len();
+    file.extend([0; 2]);
+    file.extend(b"copc\0\0\0\0\0\0\0\0\0\0\0\0");
+    file.extend(1000u16.to_le_bytes());
+    file.extend(64u64.to_le_bytes());
+    file.extend([0; 32]);
+    let hierarchy = file.len();
+    for (x, points) in [west, east].iter().enumerate() {
+        file.extend([1, x as i32, 0, 0].map(i32::to_le_bytes).concat());
+        file.extend((at[x] as u64).to_le_bytes());
+        file.extend([chunks[x].len() as i32, points.len() as i32].map(i32::to_le_bytes).concat());
+    }
+    // Centre, half an edge, spacing; then where the first page lies.
+    let head = [43_150.0, -105_450.0, 1000.0, 2000.0, 10.0].map(double).concat();
+    file[429..469].copy_from_slice(&head);
+    file[469..477].copy_from_slice(&(hierarchy as u64).to_le_bytes());
+    file[477..485].copy_from_slice(&64u64.to_le_bytes());
+    file[235..243].copy_from_slice(&(record as u64).to_le_bytes());
+    file[243..247].copy_from_slice(&1u32.to_le_bytes());
+    file[247..255].copy_from_slice(&((west.len() + east.len()) as u64).to_le_bytes());
+    // The greatest x of all.
+    file[179..187].copy_from_slice(&double(44_160.0));
+    change(&mut file, hierarchy);
+    let path = folder.join("points.copc.laz");
+    std::fs::write(&path, file).unwrap();
+    path
+}
+
+#[test]
+fn only_the_nodes_of_an_octree_that_are_wanted_are_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let row = |from: f64, class: u8| -> Vec<Point> {
+        (0..300).map(|nth| point(from + f64::from(nth) * 0.01, class, [0xFF00; 3])).collect()
+    };
+    let (west, east) = (row(0.0, 2), row(2000.0, 6));
+    let crs = given("EPSG:6676");
+    let path = copc(folder.path(), &west, &east, |_, _| ());
+    let all = read(&path, &crs, &Wanted::all()).unwrap();
+    assert_eq!(all.points.len(), 600);
+    let of = |place: crate::input::Place| vec![[place.x - 5.0, place.z - 5.0, place.x + 5.0, place.z + 5.0]];
+    let wanted = |path: &Path, nth: usize| read(path, &crs, &Wanted { boxes: of(all.points[nth].place) }).unwrap();
+    let [in_west, in_east] = [0, 400].map(|nth| wanted(&path, nth));
+    assert_eq!((in_west.points.len(), in_east.points.len()), (300, 300));
+    assert!(in_west.points.iter().all(|point| point.is_ground) && in_east.points.iter().all(|point| !point.is_ground));
+    assert_eq!([in_west.points, in_east.points].concat(), all.points);
+    assert_eq!(in_east.progress, all.progress);
+    // A page that refers to itself, or an entry that claims more points than there are: the file is read as a LAZ.
+    let looping = |file: &mut Vec<u8>, hierarchy: usize| {
+        file[hierarchy + 16..hierarchy + 24].copy_from_slice(&(hierarchy as u64).to_le_bytes());
+        file[hierarchy + 24..hierarchy + 28].copy_from_slice(&64i32.to_le_bytes());
+        file[hierarchy + 28..hierarchy + 32].copy_from_slice(&(-1i32).to_le_bytes());
+    };
+    let path = copc(folder.path(), &west, &east, looping);
+    assert_eq!(wanted(&path, 0).points.len(), 600);
+    let path = copc(folder.path(), &west, &east, |file, hierarchy| file[hierarchy + 28] = 5);
+    assert_eq!(wanted(&path, 0).points.len(), 600);
+}
