@@ -1,6 +1,7 @@
 //! `atlas-tools inspect`: what a file or a tileset is.
 
 mod archive;
+pub mod voxel;
 
 use std::cmp::Reverse;
 use std::fmt::Write;
@@ -24,6 +25,9 @@ pub struct InspectArgs {
     /// An atlas file, a PMTiles archive, or a folder with a tiles.json
     #[arg(value_name = "FILE|DIR")]
     pub path: PathBuf,
+    /// One voxel of it, in place of everything
+    #[command(flatten)]
+    pub voxel: voxel::VoxelArgs,
     /// Prints JSON
     #[arg(long)]
     pub json: bool,
@@ -36,6 +40,9 @@ pub struct InspectArgs {
 /// The path cannot be read, or the folder is no tileset.
 pub fn run(args: &InspectArgs) -> anyhow::Result<Outcome> {
     let path = &args.path;
+    if let Some(asked) = args.voxel.voxel {
+        return voxel::inspect(path, asked, &args.voxel, args.json);
+    }
     let metadata = std::fs::metadata(path).with_context(|| format!("{}: cannot be read", path.display()))?;
     match metadata.is_dir() {
         true => inspect_dir(path, args.json),

@@ -30,6 +30,7 @@ pub mod unpack;
 pub mod validate;
 
 pub mod archives;
+pub mod attributes_file;
 mod document;
 pub mod interrupt;
 pub mod jobs;

@@ -14,7 +14,7 @@ use crate::limits::{BRICK_VOXELS, N_BRICKS};
 use crate::voxel::Occupancy;
 
 /// Marks a run of voxels that belong to no feature.
-pub(crate) const NO_FEATURE: u32 = u32::MAX;
+const NO_FEATURE: u32 = u32::MAX;
 
 /// The features of a region's occupied voxels.
 ///

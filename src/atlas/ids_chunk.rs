@@ -19,7 +19,7 @@ use flate2::{Compress, Compression, FlushCompress};
 use crate::atlas::AtlasError;
 use crate::atlas::chunks::{Chunk, Chunks};
 use crate::atlas::decode::ImageKind;
-use crate::atlas::ids::{FeatureIds, NO_FEATURE};
+use crate::atlas::ids::FeatureIds;
 use crate::atlas::metadata::{Fields, HEAD, crc_of_crcs, deflate_into};
 use crate::limits::{BRICK_VOLUME, N_BRICKS};
 
@@ -128,7 +128,8 @@ impl FeatureIdsChunk {
     }
 }
 
-/// The features that were met last, and the one that was last told in full.
+/// The features that were met last, and the one that was last told by its distance. A feature is one more than its
+/// number here, and no feature is 0.
 struct Latest {
     /// The latest first, at most [`N_LATEST`]; at first only "no feature".
     met: Vec<u32>,
@@ -137,11 +138,13 @@ struct Latest {
 
 impl Latest {
     fn new() -> Self {
-        Self { met: vec![NO_FEATURE], told: 0 }
+        Self { met: vec![0], told: 0 }
     }
 
     /// The code of the next run's feature.
     fn code_of(&mut self, feature: u32) -> u64 {
+        // `NO_FEATURE` is the highest number, and becomes 0.
+        let feature = feature.wrapping_add(1);
         if let Some(place) = self.met.iter().position(|&met| met == feature) {
             self.met[..=place].rotate_right(1);
             return place as u64;
@@ -152,25 +155,27 @@ impl Latest {
         N_LATEST as u64 + (distance << 1 ^ distance >> 63) as u64
     }
 
-    /// The feature that a code stands for.
+    /// The feature that a code stands for: the inverse of [`code_of`](Self::code_of).
     fn feature_of(&mut self, code: u64) -> Result<u32, String> {
-        let Some(folded) = code.checked_sub(N_LATEST as u64) else {
+        if let Some(folded) = code.checked_sub(N_LATEST as u64) {
+            let distance = (folded >> 1) as i64 ^ -((folded & 1) as i64);
+            let feature = u32::try_from(i64::from(self.told) + distance);
+            self.tell(feature.map_err(|_| format!("{distance} from feature {} is out of range", self.told))?);
+        } else {
             let (place, n_met) = (code as usize, self.met.len());
             if place >= n_met {
                 return Err(format!("it names feature {place} of the latest {n_met}"));
             }
             self.met[..=place].rotate_right(1);
-            return Ok(self.met[0]);
-        };
-        let distance = (folded >> 1) as i64 ^ -((folded & 1) as i64);
-        let feature = u32::try_from(i64::from(self.told) + distance).ok().filter(|&feature| feature != NO_FEATURE);
-        let feature = feature.ok_or_else(|| format!("feature {} and {distance} more is out of range", self.told))?;
-        self.tell(feature);
-        Ok(feature)
+        }
+        Ok(self.met[0].wrapping_sub(1))
     }
 
     fn tell(&mut self, feature: u32) {
-        self.told = feature;
+        // Distances are small between features, not from none.
+        if feature > 0 {
+            self.told = feature;
+        }
         self.met.truncate(N_LATEST - 1);
         self.met.insert(0, feature);
     }
