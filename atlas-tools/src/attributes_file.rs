@@ -169,3 +169,75 @@ fn read_pairs<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<(String,
 
     deserializer.deserialize_map(Pairs)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    fn feature(id: &str, attributes: &[(&str, Value)]) -> FeatureAttributes {
+        let attributes = attributes.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+        FeatureAttributes { id: id.to_owned(), attributes }
+    }
+
+    #[test]
+    fn attributes_keep_their_order_and_each_feature_has_a_line() {
+        let file = AttributesFile {
+            features: vec![feature("b", &[("usage", json!("411")), ("height", json!(12.5))]), feature("a \"1\"", &[])],
+        };
+        let text = file.to_json("4.attrs.json").unwrap();
+        assert_eq!(
+            text,
+            "{\"features\": [\n{\"id\":\"b\",\"attributes\":{\"usage\":\"411\",\"height\":12.5}},\n\
+             {\"id\":\"a \\\"1\\\"\",\"attributes\":{}}\n]}\n"
+        );
+        assert_eq!(AttributesFile::parse(text.as_bytes(), "4.attrs.json").unwrap(), file);
+        let none = AttributesFile::default();
+        assert_eq!(AttributesFile::parse(none.to_json("x").unwrap().as_bytes(), "x").unwrap(), none);
+    }
+
+    #[test]
+    fn what_is_no_document_is_named() {
+        for bytes in
+            [&b""[..], b"[]", b"{}", b"{\"features\": [{}]}", b"{\"features\": [{\"id\": \"a\", \"attributes\": 3}]}"]
+        {
+            let error = AttributesFile::parse(bytes, "17/3/4.attrs.json").unwrap_err().to_string();
+            assert!(error.contains("17/3/4.attrs.json") && error.contains("expected"), "{error}");
+        }
+        let large = vec![b' '; ATTRIBUTES_BYTES_MAX + 1];
+        assert!(matches!(AttributesFile::parse(&large, "x"), Err(AttributesError::TooLarge { .. })));
+        let dir = tempfile::tempdir().unwrap();
+        assert!(AttributesFile::read(&dir.path().join("4.attrs.json")).unwrap().is_none());
+        assert!(matches!(AttributesFile::read(dir.path()), Err(AttributesError::Io { .. })));
+    }
+
+    #[test]
+    fn the_file_stands_beside_all_layers_of_its_tile() {
+        for atlas in ["17/3/4.png", "17/3/4.l1.png", "17/3/4.l-2.webp"] {
+            assert_eq!(beside(atlas), "17/3/4.attrs.json");
+        }
+        assert_eq!(beside("my.lake.png"), "my.lake.attrs.json");
+        let name = file_name("17/3/4".parse().unwrap());
+        assert!(name == "17/3/4.attrs.json" && is_file_name(&name));
+        assert!(!is_file_name("notes.attrs.json") && !is_file_name("17/3/4.json"));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(32))]
+
+        #[test]
+        fn documents_come_back(features in prop::collection::vec(
+            (".{0,12}", prop::collection::vec((".{0,6}", any::<i64>()), 0..5)), 0..8)
+        ) {
+            let features = features.into_iter().map(|(id, pairs)| FeatureAttributes {
+                id,
+                attributes: pairs.into_iter().map(|(name, value)| (name, json!(value))).collect(),
+            });
+            let file = AttributesFile { features: features.collect() };
+            let text = file.to_json("x").unwrap();
+            prop_assert_eq!(AttributesFile::parse(text.as_bytes(), "x").unwrap(), file);
+        }
+    }
+}

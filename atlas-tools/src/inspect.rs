@@ -76,6 +76,7 @@ struct FileView {
     metadata: Option<MetadataView>,
     /// What a coarse file was made of.
     children: Option<Vec<String>>,
+    features: Option<FeatureView>,
     voxels: Option<VoxelView>,
     chunks: Vec<ChunkView>,
     findings: Vec<String>,
@@ -96,6 +97,14 @@ struct VoxelView {
     occupied: u64,
     bricks: u32,
     colours: u32,
+}
+
+/// What the file tells of features.
+#[derive(Debug, Serialize)]
+struct FeatureView {
+    features: u32,
+    voxels: u64,
+    runs: usize,
 }
 
 #[derive(Debug, Serialize)]
@@ -137,6 +146,11 @@ impl FileView {
                 credit: metadata.credit.clone(),
             }),
             children: children(report),
+            features: report.features.map(|features| FeatureView {
+                features: features.n_features,
+                voxels: features.voxels,
+                runs: features.runs,
+            }),
             voxels: report.voxels.map(|voxels| VoxelView {
                 occupied: voxels.occupied,
                 bricks: voxels.bricks,
@@ -180,6 +194,9 @@ impl FileView {
         }
         if let Some(VoxelView { occupied, bricks, colours }) = self.voxels {
             text.line("voxels", &format!("{occupied} in {bricks} bricks, {colours} colours"));
+        }
+        if let Some(FeatureView { features, voxels, runs }) = self.features {
+            text.line("features", &format!("{features}, of {voxels} voxels in {runs} runs"));
         }
         for ChunkView { name, at, count, bytes } in &self.chunks {
             text.line("chunk", &format!("{name} at byte {at}: {count}, {bytes} bytes of data"));

@@ -22,13 +22,13 @@ use voxatlas::source::archive::{ArchiveDocument, LayerFile, TileKind};
 use crate::archives::is_archive;
 use crate::outcome::{Outcome, print};
 use crate::output::{OutputError, PartFile};
-use crate::{progress, tileset_files};
+use crate::{attributes_file, progress, tileset_files};
 
 /// Packs a tileset's folder into PMTiles archives, one file a layer.
 ///
 /// Layer 0 goes to FILE.pmtiles, layer 1 to FILE.l1.pmtiles beside it, and so on; a SOURCE is any one of them. Their
-/// metadata hold tiles.json. Equal tiles are stored once. Files of the folder that are none of the tileset are named and
-/// left out.
+/// metadata hold tiles.json. Equal tiles are stored once. Archives hold atlases alone: the attributes of features, *.attrs.json, are
+/// counted and left out. Other files that are none of the tileset are named and left out.
 #[derive(Debug, Args)]
 #[command(after_help = "Exit codes: 0 done, 1 done but files were left out, 2 wrong usage or nothing done.")]
 pub struct PackArgs {
@@ -60,6 +60,8 @@ struct Finding {
 #[derive(Debug, Serialize)]
 struct Summary {
     archives: Vec<Packed>,
+    /// Files of attributes, for which an archive has no place.
+    attributes_left_out: u64,
     findings: Vec<Finding>,
 }
 
@@ -83,8 +85,8 @@ pub fn run(args: &PackArgs) -> anyhow::Result<Outcome> {
     if let Some((_, path)) = files.iter().find(|(_, path)| !args.force && path.exists()) {
         bail!("{}: is there already: --force replaces it", path.display());
     }
-    let mut summary = Summary { archives: Vec::new(), findings: Vec::new() };
-    let ids = document.tile_ids(&args.dir, &files, &mut summary.findings)?;
+    let mut summary = Summary { archives: Vec::new(), attributes_left_out: 0, findings: Vec::new() };
+    let ids = document.tile_ids(&args.dir, &files, &mut summary)?;
     let n_tiles = ids.values().map(Vec::len).sum::<usize>();
     let names: Vec<LayerFile> = files.iter().map(|(file, _)| file.clone()).collect();
     let pack = Pack {
@@ -174,7 +176,7 @@ impl Document {
         &self,
         dir: &Path,
         archives: &[(LayerFile, PathBuf)],
-        findings: &mut Vec<Finding>,
+        Summary { attributes_left_out, findings, .. }: &mut Summary,
     ) -> anyhow::Result<BTreeMap<i32, Vec<u64>>> {
         let availability = Availability::of(&self.tileset)?;
         let mut ids: BTreeMap<i32, Vec<u64>> = BTreeMap::new();
@@ -186,6 +188,7 @@ impl Document {
                 _ if tileset_files::is_leftover(file) => {
                     add(file, "left by a run that was ended; it can be removed".to_owned());
                 }
+                None if attributes_file::is_file_name(file) => *attributes_left_out += 1,
                 None => add(file, "no file of the tileset: left out".to_owned()),
                 Some(key) if availability.presence(key) == Presence::Absent => {
                     add(file, format!("tiles.json does not list {key}: left out"));
@@ -335,6 +338,9 @@ impl Summary {
         for Packed { file, layer, tiles, bytes } in &self.archives {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{file}: layer {layer}, {tiles} tiles, {:.1} MB", *bytes as f64 / 1e6);
+        }
+        if self.attributes_left_out > 0 {
+            let _ = writeln!(text, "{} files of attributes stay in the folder", self.attributes_left_out);
         }
         text
     }

@@ -13,6 +13,7 @@ use voxatlas::atlas::{self, Availability, FileMark, Lineage, Presence, Tileset};
 use voxatlas::geo::RegionKey;
 
 use crate::archives::is_archive;
+use crate::attributes_file::{self, AttributesFile};
 use crate::outcome::{Outcome, print};
 use crate::{document, tileset_files};
 use pyramid::Pyramid;
@@ -170,6 +171,9 @@ fn check_file(dir: &Path, file: &str, tileset: Option<&Tileset>, availability: O
             checked.findings.push(format!("has base {}, tiles.json has {}", metadata.base, tileset.base()));
         }
     }
+    if let Some(features) = report.features {
+        checked.findings.extend(attributes_finding(dir, file, features.n_features));
+    }
     checked.key = report.metadata.as_ref().map(|metadata| metadata.key).or(checked.key);
     if let (Some(key), Some(availability)) = (checked.key, availability)
         && availability.presence(key) == Presence::Absent
@@ -177,4 +181,20 @@ fn check_file(dir: &Path, file: &str, tileset: Option<&Tileset>, availability: O
         checked.findings.push(format!("tiles.json does not list {key}"));
     }
     checked
+}
+
+/// Whether the file beside an atlas holds the attributes of as many features as the atlas tells of.
+fn attributes_finding(dir: &Path, file: &str, n_features: u32) -> Option<String> {
+    if n_features == 0 {
+        return None;
+    }
+    let beside = attributes_file::beside(file);
+    match AttributesFile::read(&dir.join(&beside)) {
+        Ok(Some(attributes)) if attributes.features.len() >= n_features as usize => None,
+        Ok(Some(attributes)) => {
+            Some(format!("tells of {n_features} features, {beside} holds {}", attributes.features.len()))
+        }
+        Ok(None) => Some(format!("tells of {n_features} features, and there is no {beside}")),
+        Err(error) => Some(error.to_string()),
+    }
 }

@@ -121,8 +121,13 @@ enum Feature {
 
 impl Answer {
     fn of(atlas: &Atlas, Voxel([x, y, z]): Voxel) -> anyhow::Result<Self> {
-        let mut answer =
-            Self { file: atlas.name.clone(), voxel: [x, y, z], colour: None, feature: Feature::Air, findings: Vec::new() };
+        let mut answer = Self {
+            file: atlas.name.clone(),
+            voxel: [x, y, z],
+            colour: None,
+            feature: Feature::Air,
+            findings: Vec::new(),
+        };
         let Some(bytes) = &atlas.bytes else { return Ok(answer) };
         let region = decode(&EncodedAtlas::new(bytes.clone())).with_context(|| atlas.name.clone())?;
         if !region.occupancy.get(x, y, z) {
@@ -189,7 +194,9 @@ impl Answer {
             Feature::Air => {}
             Feature::Unknown => text.line("feature", "not known: the file has no feature ids"),
             Feature::None => text.line("feature", "none"),
-            Feature::Known(number, None) => text.line("feature", &format!("number {number}; its attributes are not here")),
+            Feature::Known(number, None) => {
+                text.line("feature", &format!("number {number}; its attributes are not here"))
+            }
             Feature::Known(number, Some(FeatureAttributes { id, attributes })) => {
                 text.line("feature", &format!("{id} (number {number})"));
                 for (name, value) in attributes {
