@@ -8,3 +8,4 @@ mod archive;
 mod check;
 mod encode;
 mod pyramid;
+mod voxel;
