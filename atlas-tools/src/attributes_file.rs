@@ -22,8 +22,8 @@ use serde_json::Value;
 use thiserror::Error;
 use voxatlas::geo::TileCoord;
 
-/// Bytes of a file at most: thirty times what the densest tiles of Tokyo hold, and no more than a program that asks for
-/// one feature should have to read.
+/// Bytes of a file at most: 64 KiB for each of a thousand features, and no more than a program that asks for one feature
+/// should have to read.
 pub const ATTRIBUTES_BYTES_MAX: usize = 64 << 20;
 
 /// What the names of the files end with.
