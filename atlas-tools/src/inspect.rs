@@ -19,7 +19,13 @@ use crate::{document, tileset_files};
 /// Says what an atlas file, a tileset or a PMTiles archive is: its size, kind, chunks, metadata and voxels, and what is
 /// wrong with it.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 nothing is wrong, 1 something is, 2 it cannot be read.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools inspect city
+  atlas-tools inspect city/17/116415/51623.png --json
+  atlas-tools inspect city.pmtiles
+
+Exit codes: 0 nothing is wrong, 1 something is, 2 it cannot be read.")]
 pub struct InspectArgs {
     /// An atlas file, a PMTiles archive, or a folder with a tiles.json
     #[arg(value_name = "FILE|DIR")]

@@ -31,9 +31,11 @@ pub mod validate;
 
 pub mod archives;
 mod document;
+pub mod flags;
 pub mod interrupt;
 pub mod jobs;
 pub mod outcome;
 pub mod output;
 pub mod progress;
+pub mod regions;
 pub mod tileset_files;

@@ -20,9 +20,10 @@ use voxatlas::limits::{ATLAS_FILE_BYTES_MAX, TILESET_BYTES_MAX};
 use voxatlas::source::archive::{ArchiveDocument, LayerFile, TileKind};
 
 use crate::archives::is_archive;
-use crate::outcome::{Outcome, print};
+use crate::flags::OutputFlags;
+use crate::outcome::{Finding, Outcome};
 use crate::output::{OutputError, PartFile};
-use crate::{progress, tileset_files};
+use crate::tileset_files;
 
 /// Packs a tileset's folder into PMTiles archives, one file a layer.
 ///
@@ -30,7 +31,12 @@ use crate::{progress, tileset_files};
 /// metadata hold tiles.json. Equal tiles are stored once. Files of the folder that are none of the tileset are named and
 /// left out.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 1 done but files were left out, 2 wrong usage or nothing done.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools pack city city.pmtiles
+  atlas-tools pack city city.pmtiles --force --json
+
+Exit codes: 0 done, 1 done but files were left out, 2 wrong usage or nothing done.")]
 pub struct PackArgs {
     /// The folder that holds tiles.json
     #[arg(value_name = "DIR")]
@@ -41,25 +47,15 @@ pub struct PackArgs {
     /// Replaces archives that are already there
     #[arg(long)]
     pub force: bool,
-    /// Prints the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Prints no progress and no summary
-    #[arg(long)]
-    pub quiet: bool,
-}
-
-/// Something in the folder that is not in the archives.
-#[derive(Debug, Serialize)]
-struct Finding {
-    /// The file, relative to the folder.
-    file: String,
-    finding: String,
+    /// How much it says
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 #[derive(Debug, Serialize)]
 struct Summary {
     archives: Vec<Packed>,
+    /// What in the folder is not in the archives.
     findings: Vec<Finding>,
 }
 
@@ -92,7 +88,7 @@ pub fn run(args: &PackArgs) -> anyhow::Result<Outcome> {
         document: &document,
         names: if document.tileset.voxatlas.is_some() { names } else { Vec::new() },
         stop: crate::interrupt::flag().context("Ctrl-C cannot be watched")?,
-        progress: progress::bar(n_tiles as u64, "tiles", args.quiet),
+        progress: args.output.bar(n_tiles as u64, "tiles"),
     };
     let mut parts = Vec::new();
     for (file, path) in &files {
@@ -104,13 +100,10 @@ pub fn run(args: &PackArgs) -> anyhow::Result<Outcome> {
         part.finish()?;
     }
     pack.progress.finish_and_clear();
-    if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
-    } else if !args.quiet {
-        print(&summary.to_text())?;
-    }
-    for Finding { file, finding } in summary.findings.iter().filter(|_| !args.json) {
-        eprintln!("warning: {file}: {finding}");
+    let json = serde_json::to_string_pretty(&summary)? + "\n";
+    args.output.say(|| json, || summary.to_text())?;
+    for finding in summary.findings.iter().filter(|_| !args.output.json) {
+        eprintln!("warning: {finding}");
     }
     Ok(Outcome::with_findings(!summary.findings.is_empty()))
 }

@@ -23,6 +23,12 @@ use crate::tileset_files;
 
 /// Serve a tileset, or the PMTiles archives in a folder, over HTTP
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  atlas-tools serve city
+  atlas-tools serve city --port 0 --bind 0.0.0.0
+
+Exit codes: 0 ended by Ctrl-C, 2 wrong usage or nothing served.")]
 pub struct ServeArgs {
     /// The tileset's directory, the one with tiles.json or PMTiles archives in it
     dir: PathBuf,

@@ -12,16 +12,20 @@ use voxatlas::geo::RegionKey;
 use voxatlas::source::archive::ArchiveRuns;
 
 use crate::archives::Archives;
-use crate::outcome::{Outcome, print};
+use crate::flags::OutputFlags;
+use crate::outcome::Outcome;
 use crate::output::OutputDir;
-use crate::progress;
 
 /// Unpacks PMTiles archives into a folder of tiles and a tiles.json.
 ///
 /// The archives of the other layers are found beside the one that is named. The tiles get the bytes and the names that
 /// they had when they were packed.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 2 wrong usage or nothing done.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools unpack city.pmtiles city
+
+Exit codes: 0 done, 2 wrong usage or nothing done.")]
 pub struct UnpackArgs {
     /// The archive of any layer
     #[arg(value_name = "FILE.pmtiles")]
@@ -32,12 +36,9 @@ pub struct UnpackArgs {
     /// Unpacks into a folder that holds something already; files of the same names are replaced
     #[arg(long)]
     pub force: bool,
-    /// Prints the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Prints no progress and no summary
-    #[arg(long)]
-    pub quiet: bool,
+    /// How much it says
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 /// Runs the command.
@@ -57,8 +58,7 @@ pub fn run(args: &UnpackArgs) -> anyhow::Result<Outcome> {
     }
     let out = OutputDir::create(&args.dir)?;
     let stop = crate::interrupt::flag().context("Ctrl-C cannot be watched")?;
-    let unpack =
-        Unpack { archives: &archives, out: &out, stop: &stop, progress: progress::bar(n_tiles, "tiles", args.quiet) };
+    let unpack = Unpack { archives: &archives, out: &out, stop: &stop, progress: args.output.bar(n_tiles, "tiles") };
     let mut counts = Counts::default();
     for (&layer, archive) in &archives.layers {
         let runs = archives.runtime.block_on(archive.runs())?;
@@ -68,11 +68,10 @@ pub fn run(args: &UnpackArgs) -> anyhow::Result<Outcome> {
     out.write("tiles.json", archives.document.to_tiles_json().as_bytes())?;
     unpack.progress.finish_and_clear();
     let Counts { tiles, bytes } = counts;
-    if args.json {
-        print(&format!("{}\n", json!({ "tiles": tiles, "bytes": bytes, "layers": archives.layers.len() })))?;
-    } else if !args.quiet {
-        print(&format!("{}: {tiles} tiles, {:.1} MB\n", args.dir.display(), bytes as f64 / 1e6))?;
-    }
+    args.output.say(
+        || format!("{}\n", json!({ "tiles": tiles, "bytes": bytes, "layers": archives.layers.len() })),
+        || format!("{}: {tiles} tiles, {:.1} MB\n", args.dir.display(), bytes as f64 / 1e6),
+    )?;
     Ok(Outcome::Done)
 }
 

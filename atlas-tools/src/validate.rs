@@ -13,14 +13,19 @@ use voxatlas::atlas::{self, Availability, FileMark, Lineage, Presence, Tileset};
 use voxatlas::geo::RegionKey;
 
 use crate::archives::is_archive;
-use crate::outcome::{Outcome, print};
+use crate::outcome::{Finding, Outcome, print};
 use crate::{document, tileset_files};
 use pyramid::Pyramid;
 
 /// Checks a tileset: its document, that every listed tile is there and every tile listed, every file as a whole, and
 /// that the coarser zooms are those of the finer ones.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 the tileset is sound, 1 there are findings, 2 it cannot be read.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools validate city
+  atlas-tools validate city.pmtiles --json
+
+Exit codes: 0 the tileset is sound, 1 there are findings, 2 it cannot be read.")]
 pub struct ValidateArgs {
     /// The folder that holds tiles.json, or a PMTiles archive
     #[arg(value_name = "DIR|FILE.pmtiles")]
@@ -28,14 +33,6 @@ pub struct ValidateArgs {
     /// Prints JSON
     #[arg(long)]
     pub json: bool,
-}
-
-/// Something that is wrong with a tileset.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct Finding {
-    /// The file, relative to the folder.
-    file: String,
-    finding: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -105,8 +102,7 @@ fn validate(dir: &Path) -> anyhow::Result<Report> {
 impl Report {
     fn to_text(&self) -> String {
         let Self { files, listed, findings } = self;
-        let mut lines: Vec<_> =
-            findings.iter().map(|Finding { file, finding }| format!("{file}: {finding}\n")).collect();
+        let mut lines: Vec<_> = findings.iter().map(|finding| format!("{finding}\n")).collect();
         lines.push(format!("{files} files checked, {listed} regions listed, {} findings\n", findings.len()));
         lines.concat()
     }

@@ -39,7 +39,11 @@ use tile::{City, TileMaker, TileReport};
 /// one storey of 3 m and are counted. The ground is flat, its top at the datum: vector tiles hold no terrain, and do not
 /// tell sea from land. Every zoom 17 tile that is asked for gets ground, also where there are no buildings.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 1 done but a tile failed, 2 wrong usage or nothing done.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools encode path/to/tiles --out city --bbox 139.70,35.64,139.80,35.70 --pyramid
+
+Exit codes: 0 done, 1 done but a tile failed, 2 wrong usage or nothing done.")]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub struct EncodeArgs {
     /// Folders of vector tiles; ids are shared between them, as by the parts of one data set

@@ -21,7 +21,8 @@ use rayon::prelude::*;
 use voxatlas::atlas::{Lineage, Tileset};
 use voxatlas::limits::{ZOOM_COARSEST, ZOOM_FULL};
 
-use crate::outcome::{Outcome, print};
+use crate::flags::OutputFlags;
+use crate::outcome::Outcome;
 use crate::output::OutputDir;
 use crate::{document, jobs, progress, tileset_files};
 use maker::{Made, Maker};
@@ -34,7 +35,12 @@ pub(crate) use summary::Summary;
 /// that are there already and were made of the same files are kept. A file that cannot be read counts as air, is named,
 /// and is tried again by the next run. Coarse files of an earlier run that no longer have a place are removed.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 1 done but a file could not be read, 2 wrong usage or nothing done.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools pyramid city
+  atlas-tools pyramid city --min-zoom 14 --jobs 4
+
+Exit codes: 0 done, 1 done but a file could not be read, 2 wrong usage or nothing done.")]
 pub struct PyramidArgs {
     /// The folder that holds tiles.json; it receives the coarse files
     #[arg(value_name = "DIR")]
@@ -48,12 +54,9 @@ pub struct PyramidArgs {
     /// Makes every region anew
     #[arg(long)]
     pub force: bool,
-    /// Prints the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Prints no progress and no summary
-    #[arg(long)]
-    pub quiet: bool,
+    /// How much it says
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 fn zoom_parser() -> RangedU64ValueParser<u8> {
@@ -69,13 +72,9 @@ pub fn run(args: &PyramidArgs) -> anyhow::Result<Outcome> {
     let tileset = tileset_files::document(&args.dir)?;
     let out = OutputDir::create(&args.dir)?;
     let stop = crate::interrupt::flag().context("Ctrl-C cannot be watched")?;
-    let build = Build { out: &out, min_zoom: args.min_zoom, force: args.force, quiet: args.quiet, stop: &stop };
+    let build = Build { out: &out, min_zoom: args.min_zoom, force: args.force, quiet: args.output.quiet, stop: &stop };
     let summary = jobs::pool(args.jobs, "pyramid")?.install(|| build.run(tileset))?;
-    if args.json {
-        print(&summary.to_json())?;
-    } else if !args.quiet {
-        print(&summary.to_text())?;
-    }
+    args.output.say(|| summary.to_json(), || summary.to_text())?;
     Ok(Outcome::with_findings(!summary.failures.is_empty()))
 }
 

@@ -8,8 +8,9 @@ use voxatlas::atlas::{self, Availability, Presence, TileBitmap};
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::source::archive::Archive;
 
-use super::{Finding, Report};
+use super::Report;
 use crate::archives::Archives;
+use crate::outcome::Finding;
 
 /// Tiles that are checked at once; their files are in memory together.
 const BATCH: usize = 32;
