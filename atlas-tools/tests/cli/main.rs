@@ -8,3 +8,5 @@ mod archive;
 mod check;
 mod encode;
 mod pyramid;
+#[cfg(feature = "object-store")]
+mod store;
