@@ -20,6 +20,7 @@ pub mod raster;
 pub mod look;
 pub mod voxelise;
 
+pub mod decode;
 pub mod demo;
 pub mod encode;
 pub mod inspect;
@@ -30,6 +31,7 @@ pub mod unpack;
 pub mod validate;
 
 pub mod archives;
+pub mod contents;
 mod document;
 pub mod flags;
 pub mod interrupt;
@@ -38,4 +40,5 @@ pub mod outcome;
 pub mod output;
 pub mod progress;
 pub mod regions;
+pub mod surface;
 pub mod tileset_files;

@@ -5,13 +5,13 @@
 use std::process::ExitCode;
 
 use atlas_tools::outcome::{FATAL, Outcome};
-use atlas_tools::{demo, encode, inspect, pack, pyramid, serve, unpack, validate};
+use atlas_tools::{decode, demo, encode, inspect, pack, pyramid, serve, unpack, validate};
 use clap::{Parser, Subcommand};
 
 /// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
 #[derive(Debug, Parser)]
 #[command(version, max_term_width = 100)]
-#[command(after_help = "Exit codes: 0 done, 1 done with findings or failed tiles, 2 wrong usage or nothing done.")]
+#[command(after_help = after_help())]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -23,10 +23,30 @@ enum Command {
     Pyramid(pyramid::PyramidArgs),
     Inspect(inspect::InspectArgs),
     Validate(validate::ValidateArgs),
+    Decode(decode::DecodeArgs),
     Pack(pack::PackArgs),
     Unpack(unpack::UnpackArgs),
     Demo(demo::DemoArgs),
     Serve(serve::ServeArgs),
+}
+
+/// What stands below the list of commands: what this build lacks, and the exit codes.
+fn after_help() -> String {
+    let lacking = [
+        (cfg!(feature = "gpu"), "gpu", "render: pictures without a window"),
+        (cfg!(feature = "mbtiles"), "mbtiles", "MBTiles in pack and unpack"),
+        (cfg!(feature = "object-store"), "object-store", "s3://, gs:// and az:// in --out"),
+        (cfg!(feature = "geoparquet"), "geoparquet", "GeoParquet in encode"),
+        (cfg!(feature = "japan-geoid"), "japan-geoid", "the geoids of Japan in encode"),
+    ];
+    let lacking: Vec<String> = lacking
+        .iter()
+        .filter(|(is_there, ..)| !is_there)
+        .map(|(_, feature, what)| format!("  {what}: cargo install --path atlas-tools --features {feature}"))
+        .collect();
+    let lacking =
+        if lacking.is_empty() { String::new() } else { format!("Not in this build:\n{}\n\n", lacking.join("\n")) };
+    format!("{lacking}Exit codes: 0 done, 1 done with findings or failed tiles, 2 wrong usage or nothing done.")
 }
 
 fn main() -> ExitCode {
@@ -46,6 +66,7 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Pyramid(args) => pyramid::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Validate(args) => validate::run(&args),
+        Command::Decode(args) => decode::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Unpack(args) => unpack::run(&args),
         Command::Demo(args) => demo::run(&args),

@@ -6,6 +6,7 @@ mod real_data;
 
 mod archive;
 mod check;
+mod decode;
 mod encode;
 mod pyramid;
 #[cfg(feature = "object-store")]

@@ -1,0 +1,32 @@
+//! Bytes that are made before it is known how many there will be: kept in a temporary file, then copied.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Seek as _, Write};
+
+/// A temporary file that is being written.
+pub(super) struct Spool {
+    file: BufWriter<File>,
+    size_bytes: u64,
+}
+
+impl Spool {
+    pub(super) fn new() -> io::Result<Self> {
+        Ok(Self { file: BufWriter::new(tempfile::tempfile()?), size_bytes: 0 })
+    }
+
+    pub(super) fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+
+    pub(super) fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.size_bytes += bytes.len() as u64;
+        self.file.write_all(bytes)
+    }
+
+    /// Copies everything that was put.
+    pub(super) fn copy_into(self, out: &mut impl Write) -> io::Result<()> {
+        let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;
+        file.rewind()?;
+        io::copy(&mut file, out).map(|_| ())
+    }
+}
