@@ -22,11 +22,13 @@ pub mod voxelise;
 
 pub mod decode;
 pub mod demo;
+pub mod diff;
 pub mod encode;
 pub mod inspect;
 pub mod pack;
 pub mod pyramid;
 pub mod serve;
+pub mod stats;
 pub mod unpack;
 pub mod validate;
 

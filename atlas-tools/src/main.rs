@@ -5,7 +5,7 @@
 use std::process::ExitCode;
 
 use atlas_tools::outcome::{FATAL, Outcome};
-use atlas_tools::{decode, demo, encode, inspect, pack, pyramid, serve, unpack, validate};
+use atlas_tools::{decode, demo, diff, encode, inspect, pack, pyramid, serve, stats, unpack, validate};
 use clap::{Parser, Subcommand};
 
 /// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
@@ -24,6 +24,8 @@ enum Command {
     Inspect(inspect::InspectArgs),
     Validate(validate::ValidateArgs),
     Decode(decode::DecodeArgs),
+    Diff(diff::DiffArgs),
+    Stats(stats::StatsArgs),
     Pack(pack::PackArgs),
     Unpack(unpack::UnpackArgs),
     Demo(demo::DemoArgs),
@@ -67,6 +69,8 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Validate(args) => validate::run(&args),
         Command::Decode(args) => decode::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Stats(args) => stats::run(&args),
         Command::Pack(args) => pack::run(&args),
         Command::Unpack(args) => unpack::run(&args),
         Command::Demo(args) => demo::run(&args),
