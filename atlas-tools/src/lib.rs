@@ -40,6 +40,7 @@ pub mod interrupt;
 pub mod jobs;
 pub mod outcome;
 pub mod output;
+pub mod preview;
 pub mod progress;
 pub mod regions;
 pub mod surface;
