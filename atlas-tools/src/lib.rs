@@ -25,6 +25,7 @@ pub mod demo;
 pub mod diff;
 pub mod encode;
 pub mod inspect;
+pub mod manual;
 pub mod pack;
 pub mod pyramid;
 pub mod serve;

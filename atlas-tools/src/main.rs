@@ -5,8 +5,8 @@
 use std::process::ExitCode;
 
 use atlas_tools::outcome::{FATAL, Outcome};
-use atlas_tools::{decode, demo, diff, encode, inspect, pack, pyramid, serve, stats, unpack, validate};
-use clap::{Parser, Subcommand};
+use atlas_tools::{decode, demo, diff, encode, inspect, manual, pack, pyramid, serve, stats, unpack, validate};
+use clap::{CommandFactory as _, Parser, Subcommand};
 
 /// Makes, inspects, checks and serves voxatlas tilesets: cities as 256^3-voxel regions in ordinary PNG files.
 #[derive(Debug, Parser)]
@@ -26,10 +26,21 @@ enum Command {
     Decode(decode::DecodeArgs),
     Diff(diff::DiffArgs),
     Stats(stats::StatsArgs),
+    /// Makes a picture, or a film, without a window.
+    #[cfg(feature = "gpu")]
+    #[command(after_help = "\
+Examples:
+  atlas-tools render city --view 139.7454,35.6586,300,315,-30 --size 1280x720 --out tower.png
+  atlas-tools render city --path flight.txt --frames 24 --out frames
+
+Exit codes: 0 done, 1 done but regions failed, 2 wrong usage or no picture.")]
+    Render(voxatlas::cli::RenderArgs),
     Pack(pack::PackArgs),
     Unpack(unpack::UnpackArgs),
     Demo(demo::DemoArgs),
     Serve(serve::ServeArgs),
+    Completions(manual::CompletionsArgs),
+    Man(manual::ManArgs),
 }
 
 /// What stands below the list of commands: what this build lacks, and the exit codes.
@@ -71,9 +82,13 @@ fn run(command: Command) -> anyhow::Result<Outcome> {
         Command::Decode(args) => decode::run(&args),
         Command::Diff(args) => diff::run(&args),
         Command::Stats(args) => stats::run(&args),
+        #[cfg(feature = "gpu")]
+        Command::Render(args) => voxatlas::cli::render(&args).map(|is_whole| Outcome::with_findings(!is_whole)),
         Command::Pack(args) => pack::run(&args),
         Command::Unpack(args) => unpack::run(&args),
         Command::Demo(args) => demo::run(&args),
         Command::Serve(args) => serve::run(&args),
+        Command::Completions(args) => manual::completions(&args, Cli::command()),
+        Command::Man(args) => manual::man(&args, Cli::command()),
     }
 }

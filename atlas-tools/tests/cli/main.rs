@@ -8,6 +8,7 @@ mod archive;
 mod check;
 mod decode;
 mod encode;
+mod look;
 mod pyramid;
 #[cfg(feature = "object-store")]
 mod store;

@@ -23,7 +23,9 @@ fn main() -> ExitCode {
     init_log();
     let outcome = match cli.into_command() {
         Command::View(args) => window::run(&args),
-        Command::Render(args) => voxatlas::cli::render(&args),
+        Command::Render(args) => {
+            voxatlas::cli::render(&args).map(|is_whole| if is_whole { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        }
         Command::Cache(command) => cache::run(&command),
     };
     outcome.unwrap_or_else(|error| {
