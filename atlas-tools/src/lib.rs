@@ -39,6 +39,8 @@ mod document;
 pub mod flags;
 pub mod interrupt;
 pub mod jobs;
+#[cfg(feature = "mbtiles")]
+pub mod mbtiles;
 pub mod outcome;
 pub mod output;
 pub mod preview;

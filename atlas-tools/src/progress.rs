@@ -9,7 +9,7 @@ pub fn bar(n: u64, kind: &str, quiet: bool) -> ProgressBar {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(n), ProgressDrawTarget::stderr());
-    match ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {kind}, {{elapsed}}, {{eta}} left")) {
+    match ProgressStyle::with_template(&format!("{{bar:40}} {{pos}}/{{len}} {kind}, {{per_sec}}, {{eta}} left")) {
         Ok(style) => bar.with_style(style),
         Err(_) => bar,
     }
