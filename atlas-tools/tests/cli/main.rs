@@ -10,5 +10,6 @@ mod decode;
 mod encode;
 mod look;
 mod pyramid;
+mod serve;
 #[cfg(feature = "object-store")]
 mod store;
