@@ -158,4 +158,14 @@ fn an_archive_goes_out_as_a_file_in_parts() {
     assert_eq!((head.status, head.body.as_slice()), (206, &b"PMTiles"[..]));
     assert!(head.headers.contains_key("etag"));
     run(&["diff", path(&demo()), &format!("http://{}/city.pmtiles", server.address), "--quiet"], 0);
+
+    // One archive brings those of its other layers, and nothing that lies beside them.
+    put(dir.path(), "secret.json", b"secret");
+    let server = Server::start(&file);
+    assert!(server.greeting.contains(&format!("voxatlas view http://{}/city.pmtiles", server.address)));
+    run(&["diff", path(&demo()), &format!("http://{}/city.pmtiles", server.address), "--quiet"], 0);
+    assert_eq!(server.ask("GET", "/city.l1.pmtiles", &["Range: bytes=0-6"]).body, b"PMTiles");
+    for hidden in ["/secret.json", "/", "/../secret.json", "/city.pmtiles/../secret.json"] {
+        assert_eq!(server.get(hidden).status, 404, "{hidden}");
+    }
 }
