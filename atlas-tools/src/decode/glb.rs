@@ -28,8 +28,13 @@ pub(super) fn write(job: &Job<'_>) -> anyhow::Result<Done> {
     job.expect_placed()?;
     let frame = Frame::new(job.regions.keys(), job.regions.tileset().base());
     let linear = linear_from_srgb();
-    let mut model =
-        Model { bin: Spool::new()?, nodes: Vec::new(), meshes: Vec::new(), views: Vec::new(), accessors: Vec::new() };
+    let mut model = Model {
+        bin: Spool::beside(job.out)?,
+        nodes: Vec::new(),
+        meshes: Vec::new(),
+        views: Vec::new(),
+        accessors: Vec::new(),
+    };
     let mut n_rects = 0;
     let mut walk = job.walk("regions");
     walk.each(
@@ -164,8 +169,9 @@ impl Model {
             "buffers": [{ "byteLength": bin_bytes }],
         });
         if bin_bytes == 0 {
-            // Empty lists are no glTF.
-            document = json!({ "asset": asset, "scene": 0, "scenes": [{}] });
+            // Empty lists are no glTF, and some readers know no scene without a node.
+            document =
+                json!({ "asset": asset, "scene": 0, "scenes": [{ "nodes": [0] }], "nodes": [{ "name": "air" }] });
         }
         let mut text = document.to_string().into_bytes();
         text.resize(text.len().next_multiple_of(4), b' ');

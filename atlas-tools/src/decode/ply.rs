@@ -22,7 +22,7 @@ const VERTEX_BYTES: u64 = 15;
 pub(super) fn write_rects(job: &Job<'_>) -> anyhow::Result<Done> {
     job.expect_placed()?;
     let frame = Frame::new(job.regions.keys(), job.regions.tileset().base());
-    let (mut vertices, mut faces) = (Spool::new()?, Spool::new()?);
+    let (mut vertices, mut faces) = (Spool::beside(job.out)?, Spool::beside(job.out)?);
     let mut n_faces: u64 = 0;
     let mut walk = job.walk("regions");
     walk.each(
@@ -48,7 +48,7 @@ pub(super) fn write_rects(job: &Job<'_>) -> anyhow::Result<Done> {
 pub(super) fn write_points(job: &Job<'_>) -> anyhow::Result<Done> {
     job.expect_placed()?;
     let frame = Frame::new(job.regions.keys(), job.regions.tileset().base());
-    let mut vertices = Spool::new()?;
+    let mut vertices = Spool::beside(job.out)?;
     let mut walk = job.walk("regions");
     walk.each(|visited| points(&frame, visited.key, visited.region), |_, points| Ok(vertices.put(&points)?))?;
     let n_points = vertices.size_bytes() / VERTEX_BYTES;

@@ -2,6 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Seek as _, Write};
+use std::path::Path;
+
+use crate::output::OutputError;
 
 /// A temporary file that is being written.
 pub(super) struct Spool {
@@ -10,8 +13,15 @@ pub(super) struct Spool {
 }
 
 impl Spool {
-    pub(super) fn new() -> io::Result<Self> {
-        Ok(Self { file: BufWriter::new(tempfile::tempfile()?), size_bytes: 0 })
+    /// A file without a name in the folder of `out`, where there is room for it twice or there is none for it at all.
+    pub(super) fn beside(out: &Path) -> Result<Self, OutputError> {
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let create = || -> io::Result<File> {
+            std::fs::create_dir_all(folder)?;
+            tempfile::tempfile_in(folder)
+        };
+        let file = create().map_err(|error| OutputError { path: out.to_owned(), error })?;
+        Ok(Self { file: BufWriter::new(file), size_bytes: 0 })
     }
 
     pub(super) fn size_bytes(&self) -> u64 {

@@ -66,7 +66,7 @@ impl<'a> Walk<'a> {
         let n_regions = regions.keys().len();
         Regions::each(regions.keys(), make, |&key, made| {
             if stop.load(Ordering::Relaxed) {
-                bail!("interrupted after {} of {n_regions} regions: nothing was written", bar.position());
+                bail!("interrupted after {} of {n_regions} regions: what was written is whole", bar.position());
             }
             bar.inc(1);
             match made {

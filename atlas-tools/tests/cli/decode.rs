@@ -149,12 +149,12 @@ fn a_gltf_model_is_valid_centred_and_in_metres() {
     assert!((easts[1] - easts[0] - 256.0 * voxel_m).abs() < 0.01, "{easts:?}");
     assert!((easts[0] + easts[2] + 256.0 * voxel_m).abs() < 0.01, "the middle is the origin: {easts:?}");
 
-    // A region of air is a scene without nodes.
+    // A region of air is a scene without meshes.
     let air = dir.path().join("air.png");
     std::fs::write(&air, voxatlas::atlas::encode(&Region::empty(), &metadata(&demo().join("17/65536/65536.png"))))
         .unwrap();
     run(&["decode", path(&air), "--out", path(&out), "--quiet"], 0);
-    assert_eq!(gltf::import(&out).unwrap().0.nodes().len(), 0);
+    assert_eq!(gltf::import(&out).unwrap().0.meshes().len(), 0);
 }
 
 fn metadata(file: &Path) -> voxatlas::atlas::AtlasMetadata {
