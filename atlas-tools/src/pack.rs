@@ -302,7 +302,7 @@ impl Pack<'_> {
         _: Option<Tile>,
         _: &mut Vec<Finding>,
     ) -> anyhow::Result<(PartFile, u64)> {
-        bail!("{}: {NO_MBTILES}", path.display())
+        bail!("{}: {} is not packed: {NO_MBTILES}", path.display(), self.document.name)
     }
 }
 
