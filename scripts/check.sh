@@ -31,6 +31,7 @@ check() {
         check_lints "features: net" -p voxatlas --all-targets --no-default-features --features net
         check_lints "features: gpu" -p voxatlas --all-targets --no-default-features --features gpu
         check_lints "features: net and gpu" -p voxatlas --all-targets --no-default-features --features net,gpu
+        check_lints "features: cli" -p voxatlas --all-targets --no-default-features --features cli
         check_lints "features: viewer" -p voxatlas --all-targets --no-default-features --features viewer
         check_lints "features: atlas-tools" -p atlas-tools --all-targets --no-default-features
         ;;

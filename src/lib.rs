@@ -20,6 +20,7 @@
 //! | `net` | `source`, `loader`: directory, HTTP and embedded tilesets; tokio and rayon run the scene's commands |
 //! | `gpu` | `gpu`: the wgpu renderer |
 //! | `net` + `gpu` | `render`: a source streamed into a renderer, for a window or for a picture without one |
+//! | `cli` | `cli`: the flags that the command lines share, and their `render` |
 //! | `viewer` (default) | all of them and the `voxatlas` program |
 
 pub mod limits;
@@ -48,3 +49,6 @@ pub mod gpu;
 
 #[cfg(all(feature = "net", feature = "gpu"))]
 pub mod render;
+
+#[cfg(feature = "cli")]
+pub mod cli;

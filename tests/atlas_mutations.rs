@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use proptest::prelude::*;
-use voxatlas::atlas::{AtlasMetadata, EncodeOptions, EncodedAtlas, decode, encode_with, inspect};
+use voxatlas::atlas::{AtlasMetadata, EncodeOptions, EncodedAtlas, FeatureIds, decode, encode_with, inspect};
 use voxatlas::geo::RegionKey;
 use voxatlas::voxel::{ColourDepth, Occupancy, Region};
 
@@ -144,7 +144,9 @@ static FILES: LazyLock<Vec<(&str, Vec<u8>, Region)>> = LazyLock::new(|| {
     let mut files = Vec::new();
     for (name, n_colours) in [("indexed strips", 20), ("RGBA strips", 2000)] {
         let region = scene(n_colours);
-        let file = encode_with(&region, &metadata, EncodeOptions { with_occupancy: true, ..EncodeOptions::default() });
+        let ids = FeatureIds::of(&region.occupancy, |x, y, z| (y > 9).then_some(x / 9 + z / 5 * 30));
+        let options = EncodeOptions { with_occupancy: true, ids: Some(&ids), ..EncodeOptions::default() };
+        let file = encode_with(&region, &metadata, options);
         files.push((name, file, region));
     }
     let image = image::load_from_memory(&files[1].1).expect("a file of ours");
@@ -171,6 +173,10 @@ fn check(file_idx: usize, mutations: &[Mutation]) -> Result<(), TestCaseError> {
         if !matches!(mutation, Mutation::SwapChunks { .. } | Mutation::DropIdat { .. } | Mutation::RepeatIdat { .. }) {
             break;
         }
+    }
+    // Features are those of the file, or there are none.
+    if let Ok(Some(ids)) = FeatureIds::of_file(&damaged) {
+        prop_assert_eq!(Ok(Some(ids)), FeatureIds::of_file(file), "{} tells other features", name);
     }
     // WebP has no checksum: its pixels may change, the decoder must live.
     if let Ok(decoded) = decode(&EncodedAtlas::new(damaged))

@@ -93,6 +93,7 @@ fn decoding_stays_within_its_memory() {
     check_hostile("an interlaced bomb", png_of(6, 1, &[chunk(*b"IDAT", &zeros(400 * MIB))]), air + 6 * MIB);
     let bomb = [&[1, 0, 0, 0, 0][..], &zeros(400 * MIB)].concat();
     check_hostile("an occupancy bomb", png_of(6, 0, &[chunk(*b"vxOC", &bomb), chunk(*b"IDAT", b"x")]), air + 6 * MIB);
+    check_hostile("a feature bomb", png_of(6, 0, &[chunk(*b"vxID", &bomb), chunk(*b"IDAT", b"x")]), air + 6 * MIB);
     check_hostile("a million chunks", png_of(6, 0, &vec![chunk(*b"teSt", &[]); 1_000_000]), air + 6 * MIB);
     check_hostile(
         "many kinds of chunk",

@@ -5,7 +5,7 @@
 //!   ^            ^
 //! source loader  gpu        neither names the other
 //!   ^            ^
-//!   render, bin/voxatlas    join them
+//!   render, cli, bin        join them
 //! ```
 //!
 //! The compiler sees a breach only with the features that hide it, so these tests read the sources and ask cargo.
@@ -55,7 +55,7 @@ const LAYERS: &[Layer] = &[
         repair: "Drawing knows no source. Let both sides use a type of the core (`RegionMesh`, `SlotUpdate`), and join \
                  them in `render` or the program.",
     },
-    Layer { folders: &["render", "bin"], forbidden: &[], repair: "" },
+    Layer { folders: &["render", "cli", "bin"], forbidden: &[], repair: "" },
 ];
 
 #[test]
@@ -118,7 +118,8 @@ fn the_core_links_no_window_gpu_or_runtime() {
         ("", &["wgpu", "naga", "winit", "egui", "tokio", "reqwest", "rayon", "tracing"][..]),
         ("net", &["wgpu", "naga", "winit", "egui"]),
         ("gpu", &["winit", "egui", "tokio", "reqwest", "rayon"]),
-        ("net,gpu", &["winit", "egui"]),
+        ("net,gpu", &["winit", "egui", "clap"]),
+        ("cli", &["wgpu", "naga", "winit", "egui"]),
     ] {
         let linked = dependencies("voxatlas", features);
         assert!(linked.contains("glam"), "cargo tree printed no dependency of the core: {linked:?}");

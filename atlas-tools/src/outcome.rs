@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
+use serde::Serialize;
+
 /// How a command ended that did what it was asked to; everything else is an error, exit code 2.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -25,6 +27,21 @@ impl From<Outcome> for ExitCode {
             Outcome::Done => Self::SUCCESS,
             Outcome::Findings => Self::from(1),
         }
+    }
+}
+
+/// Something that is wrong, or was left out, while the work went on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// The file, relative to the folder where there is one, or the URL.
+    pub file: String,
+    /// What is wrong with it.
+    pub finding: String,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}: {}", self.file, self.finding)
     }
 }
 

@@ -1,7 +1,21 @@
-//! Files that are whole or absent: written beside their place, then renamed into it.
+//! Files that are whole or absent, in a folder or in an object store.
+//!
+//! Owns the places that commands write to: [`Output`] is any of them, [`OutputDir`] a folder, `ObjectOutput` a bucket's
+//! prefix, [`PartFile`] one large file. Receives names with `/` and bytes, or errors that name the file. It does not know
+//! what the files are.
+
+mod folder;
+mod part_file;
+#[cfg(feature = "object-store")]
+mod store;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+pub use self::folder::OutputDir;
+pub use self::part_file::PartFile;
+#[cfg(feature = "object-store")]
+pub use self::store::ObjectOutput;
 
 use thiserror::Error;
 
@@ -15,57 +29,128 @@ pub struct OutputError {
     pub error: io::Error,
 }
 
-/// A folder that files are written into.
+/// A place that files are written into.
 #[derive(Debug, Clone)]
-pub struct OutputDir {
-    root: PathBuf,
+pub enum Output {
+    /// A folder of this machine.
+    Folder(OutputDir),
+    /// What lies below a prefix of an object store.
+    #[cfg(feature = "object-store")]
+    Objects(ObjectOutput),
 }
 
-impl OutputDir {
-    /// Makes the folder where it is missing, and tries that it can be written to: a run of an hour should not find that
-    /// out at its end.
+/// The schemes of object stores.
+const STORES: [&str; 3] = ["s3", "gs", "az"];
+
+impl Output {
+    /// Opens a folder, which is made where it is missing, or `s3://bucket/prefix`, `gs://bucket/prefix` and
+    /// `az://container/prefix`; tries that it can be written to. Object stores take their keys from the environment, as
+    /// their own tools do.
     ///
     /// # Errors
     ///
-    /// The folder cannot be made or written to.
-    pub fn create(root: &Path) -> Result<Self, OutputError> {
-        let dir = Self { root: root.to_owned() };
-        let fail = |error| OutputError { path: root.to_owned(), error };
-        std::fs::create_dir_all(root).map_err(fail)?;
-        let trial = temporary(root, "trial");
-        std::fs::File::create(&trial).map_err(fail)?;
-        std::fs::remove_file(&trial).map_err(fail)?;
-        Ok(dir)
+    /// The place cannot be written to, or this build knows no object stores.
+    pub fn create(place: &str) -> Result<Self, OutputError> {
+        match place.split_once("://") {
+            #[cfg(feature = "object-store")]
+            Some((scheme, _)) if STORES.contains(&scheme) => ObjectOutput::create(place).map(Self::Objects),
+            #[cfg(not(feature = "object-store"))]
+            Some((scheme, _)) if STORES.contains(&scheme) => Err(OutputError {
+                path: place.into(),
+                error: io::Error::new(
+                    io::ErrorKind::Unsupported,
+                    "this build knows no object stores: install it with `--features object-store`",
+                ),
+            }),
+            Some((scheme, _)) => Err(OutputError {
+                path: place.into(),
+                error: io::Error::new(
+                    io::ErrorKind::InvalidInput,
+                    format!("the scheme {scheme}: is not known; expected a folder, s3://, gs:// or az://"),
+                ),
+            }),
+            None => OutputDir::create(Path::new(place)).map(Self::Folder),
+        }
     }
 
-    /// The folder itself.
-    pub fn root(&self) -> &Path {
-        &self.root
+    /// The folder, where it is one of this machine.
+    pub fn folder(&self) -> Option<&OutputDir> {
+        match self {
+            Self::Folder(folder) => Some(folder),
+            #[cfg(feature = "object-store")]
+            Self::Objects(_) => None,
+        }
     }
 
-    /// Where a file stands.
+    /// What was opened, for messages and for whoever opens it next.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Folder(folder) => folder.root().display().to_string(),
+            #[cfg(feature = "object-store")]
+            Self::Objects(objects) => objects.name().to_owned(),
+        }
+    }
+
+    /// Where a file stands, for messages.
     pub fn path(&self, name: &str) -> PathBuf {
-        self.root.join(name)
+        match self {
+            Self::Folder(folder) => folder.path(name),
+            #[cfg(feature = "object-store")]
+            Self::Objects(objects) => objects.path(name),
+        }
     }
 
-    /// Writes a file; `name` is relative and may hold folders, which are made.
+    /// Writes a file, whole or not at all; one that is there is replaced. `name` is relative and may hold folders.
     ///
     /// # Errors
     ///
     /// The file cannot be written; then its place is as it was before.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
-        let path = self.path(name);
-        let fail = |error| OutputError { path: path.clone(), error };
-        let folder = path.parent().unwrap_or(&self.root);
-        std::fs::create_dir_all(folder).map_err(fail)?;
-        let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
-        let part = temporary(folder, file_name);
-        let written = write_whole(&part, bytes).and_then(|()| std::fs::rename(&part, &path));
-        written.map_err(|error| {
-            // What was written of it helps nobody; that it cannot be removed either changes nothing.
-            let _ = std::fs::remove_file(&part);
-            fail(error)
-        })
+        match self {
+            Self::Folder(folder) => folder.write(name, bytes),
+            #[cfg(feature = "object-store")]
+            Self::Objects(objects) => objects.write(name, bytes),
+        }
+    }
+
+    /// Writes a file where there is none; where there is one it stays as it is. Yields whether the file now holds these
+    /// bytes, whoever wrote them.
+    ///
+    /// # Errors
+    ///
+    /// The file can be neither written nor read.
+    pub fn write_new(&self, name: &str, bytes: &[u8]) -> Result<bool, OutputError> {
+        match self {
+            Self::Folder(folder) => folder.write_new(name, bytes),
+            #[cfg(feature = "object-store")]
+            Self::Objects(objects) => objects.write_new(name, bytes),
+        }
+    }
+
+    /// The bytes of a file; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, OutputError> {
+        match self {
+            Self::Folder(folder) => folder.read(name),
+            #[cfg(feature = "object-store")]
+            Self::Objects(objects) => objects.read(name),
+        }
+    }
+
+    /// The names of all files, sorted.
+    ///
+    /// # Errors
+    ///
+    /// The place cannot be listed.
+    pub fn list(&self) -> Result<Vec<String>, OutputError> {
+        match self {
+            Self::Folder(folder) => folder.list(),
+            #[cfg(feature = "object-store")]
+            Self::Objects(objects) => objects.list(),
+        }
     }
 
     /// Removes a file; one that is not there is removed already.
@@ -74,61 +159,11 @@ impl OutputDir {
     ///
     /// The file cannot be removed.
     pub fn remove(&self, name: &str) -> Result<(), OutputError> {
-        let path = self.path(name);
-        match std::fs::remove_file(&path) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(OutputError { path, error }),
-            _ => Ok(()),
+        match self {
+            Self::Folder(folder) => folder.remove(name),
+            #[cfg(feature = "object-store")]
+            Self::Objects(objects) => objects.remove(name),
         }
-    }
-}
-
-/// A file that is written piece by piece. It takes its place when it is whole; dropped before, it leaves nothing.
-#[derive(Debug)]
-pub struct PartFile {
-    path: PathBuf,
-    part: PathBuf,
-    file: std::fs::File,
-}
-
-impl PartFile {
-    /// Begins a file beside its place; the folder is made.
-    ///
-    /// # Errors
-    ///
-    /// The folder cannot be made or written to, or the path names no file.
-    pub fn create(path: &Path) -> Result<Self, OutputError> {
-        let fail = |error| OutputError { path: path.to_owned(), error };
-        let name = path.file_name().and_then(|name| name.to_str());
-        let name = name.ok_or_else(|| fail(io::Error::from(io::ErrorKind::InvalidFilename)))?;
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder).map_err(fail)?;
-        let part = temporary(folder, name);
-        let file = std::fs::File::create(&part).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), part, file })
-    }
-
-    /// The file as far as it is written.
-    pub fn file(&self) -> &std::fs::File {
-        &self.file
-    }
-
-    /// Puts the whole file in its place.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be written to its end or renamed; then its place is as it was before.
-    pub fn finish(self) -> Result<(), OutputError> {
-        let fail = |error| OutputError { path: self.path.clone(), error };
-        // Some file systems report a full disk only here.
-        self.file.sync_data().map_err(fail)?;
-        std::fs::rename(&self.part, &self.path).map_err(fail)
-    }
-}
-
-impl Drop for PartFile {
-    fn drop(&mut self) {
-        // After `finish` there is none; that it cannot be removed otherwise changes nothing.
-        let _ = std::fs::remove_file(&self.part);
     }
 }
 
@@ -148,53 +183,20 @@ fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    fn names(dir: &Path) -> Vec<String> {
-        let entries = std::fs::read_dir(dir).unwrap();
-        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-
     #[test]
-    fn files_are_written_whole_and_leave_nothing_beside_them() {
+    fn a_place_is_told_by_its_scheme() {
         let dir = tempfile::tempdir().unwrap();
-        let out = OutputDir::create(&dir.path().join("new")).unwrap();
-        out.write("17/3/4.png", b"first").unwrap();
-        out.write("17/3/4.png", b"second").unwrap();
-        assert_eq!(std::fs::read(out.path("17/3/4.png")).unwrap(), b"second");
-        assert_eq!(names(&dir.path().join("new/17/3")), ["4.png"]);
-        out.remove("17/3/4.png").unwrap();
-        out.remove("17/3/4.png").unwrap();
-        assert!(names(&dir.path().join("new/17/3")).is_empty());
-    }
-
-    #[test]
-    fn a_file_of_pieces_is_whole_or_absent() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("new/city.pmtiles");
-        let part = PartFile::create(&path).unwrap();
-        part.file().write_all(b"half").unwrap();
-        drop(part);
-        assert!(names(&dir.path().join("new")).is_empty());
-        let part = PartFile::create(&path).unwrap();
-        part.file().write_all(b"whole").unwrap();
-        part.finish().unwrap();
-        assert_eq!(names(&dir.path().join("new")), ["city.pmtiles"]);
-        assert_eq!(std::fs::read(&path).unwrap(), b"whole");
-    }
-
-    #[test]
-    fn what_cannot_be_written_is_named_and_leaves_nothing() {
-        let dir = tempfile::tempdir().unwrap();
-        let out = OutputDir::create(dir.path()).unwrap();
-        std::fs::create_dir_all(out.path("a.png/inside")).unwrap();
-        let error = out.write("a.png", b"x").unwrap_err();
-        assert_eq!(error.path, out.path("a.png"));
-        assert_eq!(names(dir.path()), ["a.png"]);
-
-        std::fs::write(out.path("file"), b"").unwrap();
-        let error = OutputDir::create(&out.path("file")).unwrap_err();
-        assert!(error.to_string().contains("file"), "{error}");
-        assert!(out.write("file/17.png", b"x").is_err());
+        let place = dir.path().join("new");
+        let out = Output::create(place.to_str().unwrap()).unwrap();
+        assert_eq!(out.folder().unwrap().root(), place);
+        assert!(out.write_new("a/b.png", b"x").unwrap() && !out.write_new("a/b.png", b"y").unwrap());
+        assert_eq!(
+            (out.list().unwrap(), out.read("a/b.png").unwrap()),
+            (vec!["a/b.png".to_owned()], Some(b"x".to_vec()))
+        );
+        out.remove("a/b.png").unwrap();
+        assert!(out.list().unwrap().is_empty());
+        let error = Output::create("ftp://host/city").unwrap_err().to_string();
+        assert!(error.starts_with("ftp://host/city") && error.contains("expected a folder, s3://"), "{error}");
     }
 }

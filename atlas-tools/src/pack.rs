@@ -19,47 +19,51 @@ use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::limits::{ATLAS_FILE_BYTES_MAX, TILESET_BYTES_MAX};
 use voxatlas::source::archive::{ArchiveDocument, LayerFile, TileKind};
 
-use crate::archives::is_archive;
-use crate::outcome::{Outcome, print};
+#[cfg(not(feature = "mbtiles"))]
+use crate::archives::NO_MBTILES;
+use crate::archives::{is_archive, is_mbtiles};
+use crate::flags::OutputFlags;
+#[cfg(feature = "mbtiles")]
+use crate::mbtiles::{Described, MbtilesWriter};
+use crate::outcome::{Finding, Outcome};
 use crate::output::{OutputError, PartFile};
-use crate::{progress, tileset_files};
+use crate::{attributes_file, tileset_files};
 
-/// Packs a tileset's folder into PMTiles archives, one file a layer.
+/// Packs a tileset's folder into PMTiles archives or MBTiles databases, one file a layer.
 ///
 /// Layer 0 goes to FILE.pmtiles, layer 1 to FILE.l1.pmtiles beside it, and so on; a SOURCE is any one of them. Their
-/// metadata hold tiles.json. Equal tiles are stored once. Files of the folder that are none of the tileset are named and
-/// left out.
+/// metadata hold tiles.json. FILE.mbtiles and FILE.l1.mbtiles are the same for programs that read MBTiles (in builds with
+/// the feature `mbtiles`). Equal tiles are stored once. Archives hold atlases alone: the attributes of features,
+/// *.attrs.json, are counted and left out. Other files that are none of the tileset are named and left out.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 1 done but files were left out, 2 wrong usage or nothing done.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools pack city city.pmtiles
+  atlas-tools pack city city.pmtiles --force --json
+  atlas-tools pack city city.mbtiles
+
+Exit codes: 0 done, 1 done but files were left out, 2 wrong usage or nothing done.")]
 pub struct PackArgs {
     /// The folder that holds tiles.json
     #[arg(value_name = "DIR")]
     pub dir: PathBuf,
     /// The archive of layer 0
-    #[arg(value_name = "FILE.pmtiles")]
+    #[arg(value_name = "FILE.pmtiles|FILE.mbtiles")]
     pub file: PathBuf,
     /// Replaces archives that are already there
     #[arg(long)]
     pub force: bool,
-    /// Prints the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Prints no progress and no summary
-    #[arg(long)]
-    pub quiet: bool,
-}
-
-/// Something in the folder that is not in the archives.
-#[derive(Debug, Serialize)]
-struct Finding {
-    /// The file, relative to the folder.
-    file: String,
-    finding: String,
+    /// How much it says
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 #[derive(Debug, Serialize)]
 struct Summary {
     archives: Vec<Packed>,
+    /// Files of attributes, for which an archive has no place.
+    attributes_left_out: u64,
+    /// What in the folder is not in the archives.
     findings: Vec<Finding>,
 }
 
@@ -83,8 +87,8 @@ pub fn run(args: &PackArgs) -> anyhow::Result<Outcome> {
     if let Some((_, path)) = files.iter().find(|(_, path)| !args.force && path.exists()) {
         bail!("{}: is there already: --force replaces it", path.display());
     }
-    let mut summary = Summary { archives: Vec::new(), findings: Vec::new() };
-    let ids = document.tile_ids(&args.dir, &files, &mut summary.findings)?;
+    let mut summary = Summary { archives: Vec::new(), attributes_left_out: 0, findings: Vec::new() };
+    let ids = document.tile_ids(&args.dir, &files, &mut summary)?;
     let n_tiles = ids.values().map(Vec::len).sum::<usize>();
     let names: Vec<LayerFile> = files.iter().map(|(file, _)| file.clone()).collect();
     let pack = Pack {
@@ -92,7 +96,7 @@ pub fn run(args: &PackArgs) -> anyhow::Result<Outcome> {
         document: &document,
         names: if document.tileset.voxatlas.is_some() { names } else { Vec::new() },
         stop: crate::interrupt::flag().context("Ctrl-C cannot be watched")?,
-        progress: progress::bar(n_tiles as u64, "tiles", args.quiet),
+        progress: args.output.bar(n_tiles as u64, "tiles"),
     };
     let mut parts = Vec::new();
     for (file, path) in &files {
@@ -104,15 +108,22 @@ pub fn run(args: &PackArgs) -> anyhow::Result<Outcome> {
         part.finish()?;
     }
     pack.progress.finish_and_clear();
-    if args.json {
-        print(&format!("{}\n", serde_json::to_string_pretty(&summary)?))?;
-    } else if !args.quiet {
-        print(&summary.to_text())?;
-    }
-    for Finding { file, finding } in summary.findings.iter().filter(|_| !args.json) {
-        eprintln!("warning: {file}: {finding}");
+    let json = serde_json::to_string_pretty(&summary)? + "\n";
+    args.output.say(|| json, || summary.to_text())?;
+    for finding in summary.findings.iter().filter(|_| !args.output.json) {
+        eprintln!("warning: {finding}");
     }
     Ok(Outcome::with_findings(!summary.findings.is_empty()))
+}
+
+/// Packs a folder that was made a moment ago, whatever is at the archive's place.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(crate) fn archive(dir: &Path, file: &Path) -> anyhow::Result<Outcome> {
+    let (dir, file) = (dir.to_owned(), file.to_owned());
+    run(&PackArgs { dir, file, force: true, output: OutputFlags { json: false, quiet: true } })
 }
 
 /// A tileset's document.
@@ -148,8 +159,8 @@ fn read_document(dir: &Path) -> anyhow::Result<Document> {
 fn layer_files(tileset: &Tileset, file: &Path) -> anyhow::Result<Vec<(LayerFile, PathBuf)>> {
     let stem = file.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     let extension = file.extension().and_then(|extension| extension.to_str()).unwrap_or_default();
-    if !is_archive(file) || stem.is_empty() {
-        bail!("{}: expected a name such as city.pmtiles", file.display());
+    if !(is_archive(file) || is_mbtiles(file)) || stem.is_empty() {
+        bail!("{}: expected a name such as city.pmtiles or city.mbtiles", file.display());
     }
     let listed = tileset.voxatlas.iter().flat_map(|object| &object.layers).map(|object| object.layer);
     let layers: std::collections::BTreeSet<i32> = listed.chain([0]).collect();
@@ -174,7 +185,7 @@ impl Document {
         &self,
         dir: &Path,
         archives: &[(LayerFile, PathBuf)],
-        findings: &mut Vec<Finding>,
+        Summary { attributes_left_out, findings, .. }: &mut Summary,
     ) -> anyhow::Result<BTreeMap<i32, Vec<u64>>> {
         let availability = Availability::of(&self.tileset)?;
         let mut ids: BTreeMap<i32, Vec<u64>> = BTreeMap::new();
@@ -186,6 +197,7 @@ impl Document {
                 _ if tileset_files::is_leftover(file) => {
                     add(file, "left by a run that was ended; it can be removed".to_owned());
                 }
+                None if attributes_file::is_file_name(file) => *attributes_left_out += 1,
                 None => add(file, "no file of the tileset: left out".to_owned()),
                 Some(key) if availability.presence(key) == Presence::Absent => {
                     add(file, format!("tiles.json does not list {key}: left out"));
@@ -228,16 +240,34 @@ struct Pack<'a> {
 impl Pack<'_> {
     /// Writes the archive of a layer, all but its name.
     fn layer(&self, layer: i32, path: &Path, ids: &[u64], summary: &mut Summary) -> anyhow::Result<PartFile> {
+        // The kind of the tiles stands at the head, so the first one is read before the writer begins.
+        let mut tiles = Tiles { pack: self, layer, ids: ids.iter(), kind: None };
+        let first = tiles.next(&mut summary.findings)?;
+        let (part, n_tiles) = if is_mbtiles(path) {
+            self.mbtiles(path, ids, tiles, first, &mut summary.findings)?
+        } else {
+            self.pmtiles(path, ids, tiles, first, &mut summary.findings)?
+        };
+        let size_bytes = std::fs::metadata(part.part()).map_or(0, |metadata| metadata.len());
+        summary.archives.push(Packed { file: path.display().to_string(), layer, tiles: n_tiles, bytes: size_bytes });
+        Ok(part)
+    }
+
+    fn pmtiles(
+        &self,
+        path: &Path,
+        ids: &[u64],
+        mut tiles: Tiles<'_>,
+        mut next: Option<Tile>,
+        findings: &mut Vec<Finding>,
+    ) -> anyhow::Result<(PartFile, u64)> {
         let Document { name, bytes, tileset } = self.document;
-        let metadata = ArchiveDocument::new(bytes, name, layer, self.names.clone())?.to_metadata();
+        let metadata = ArchiveDocument::new(bytes, name, tiles.layer, self.names.clone())?.to_metadata();
         let part = PartFile::create(path)?;
         let fail = |error: PmtError| match error {
             PmtError::Reading(error) => anyhow::Error::new(OutputError { path: path.to_owned(), error }),
             error => anyhow::anyhow!("{}: {error}", path.display()),
         };
-        // The kind of the tiles stands in the header, so the first one is read before the writer begins.
-        let mut tiles = Tiles { pack: self, layer, ids: ids.iter(), kind: None };
-        let mut next = tiles.next(&mut summary.findings)?;
         let kind = match tiles.kind {
             Some((TileKind::Webp, _)) => TileType::Webp,
             _ => TileType::Png,
@@ -245,27 +275,74 @@ impl Pack<'_> {
         let mut writer = builder(kind, tileset, ids, metadata).create(part.file()).map_err(fail)?;
         let mut n_tiles = 0;
         while let Some((tile, bytes)) = next {
-            writer.add_tile(tile, &bytes).map_err(fail)?;
+            writer.add_tile(PmTile::new(tile.zoom(), tile.x(), tile.y())?, &bytes).map_err(fail)?;
             n_tiles += 1;
-            next = tiles.next(&mut summary.findings)?;
+            next = tiles.next(findings)?;
         }
         writer.finalize().map_err(fail)?;
-        let size_bytes = part.file().metadata().map_or(0, |metadata| metadata.len());
-        summary.archives.push(Packed { file: path.display().to_string(), layer, tiles: n_tiles, bytes: size_bytes });
-        Ok(part)
+        Ok((part, n_tiles))
+    }
+
+    #[cfg(feature = "mbtiles")]
+    fn mbtiles(
+        &self,
+        path: &Path,
+        ids: &[u64],
+        mut tiles: Tiles<'_>,
+        mut next: Option<Tile>,
+        findings: &mut Vec<Finding>,
+    ) -> anyhow::Result<(PartFile, u64)> {
+        let Document { bytes, tileset, .. } = self.document;
+        let described = Described { document: bytes.clone(), layer: tiles.layer, files: self.names.clone() };
+        let kind = tiles.kind.as_ref().map_or(TileKind::Png, |(kind, _)| *kind);
+        let Extent { zooms, bounds } = Extent::of(tileset, ids);
+        let mut writer = MbtilesWriter::create(path, &described, kind, bounds, zooms)?;
+        let mut n_tiles = 0;
+        while let Some((tile, bytes)) = next {
+            writer.add(tile, &bytes)?;
+            n_tiles += 1;
+            next = tiles.next(findings)?;
+        }
+        Ok((writer.finish()?, n_tiles))
+    }
+
+    #[cfg(not(feature = "mbtiles"))]
+    fn mbtiles(
+        &self,
+        path: &Path,
+        _: &[u64],
+        _: Tiles<'_>,
+        _: Option<Tile>,
+        _: &mut Vec<Finding>,
+    ) -> anyhow::Result<(PartFile, u64)> {
+        bail!("{}: {} is not packed: {NO_MBTILES}", path.display(), self.document.name)
+    }
+}
+
+/// The zooms and the box that some tiles take up.
+struct Extent {
+    zooms: [u8; 2],
+    /// West, south, east, north, in degrees.
+    bounds: [f64; 4],
+}
+
+impl Extent {
+    fn of(tileset: &Tileset, ids: &[u64]) -> Self {
+        let tiles = || ids.iter().filter_map(|&id| tile_of(id));
+        let zooms = || tiles().map(TileCoord::zoom);
+        let (zoom_min, zoom_max) = (zooms().min().unwrap_or(tileset.minzoom), zooms().max().unwrap_or(tileset.maxzoom));
+        let edges = tiles().map(|tile| tile.bounds().to_array());
+        let union = edges.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]);
+        // The heads of archives have no words for a box across the antimeridian.
+        let stated = tileset.bounds.filter(|[west, _, east, _]| west <= east);
+        let bounds = stated.or(union).unwrap_or([-180.0, -85.051_129, 180.0, 85.051_129]);
+        Self { zooms: [zoom_min, zoom_max], bounds }
     }
 }
 
 /// A writer whose header and metadata are those of the tiles.
 fn builder(kind: TileType, tileset: &Tileset, ids: &[u64], metadata: String) -> PmTilesWriter {
-    let tiles = || ids.iter().filter_map(|&id| tile_of(id));
-    let zooms = || tiles().map(TileCoord::zoom);
-    let (zoom_min, zoom_max) = (zooms().min().unwrap_or(tileset.minzoom), zooms().max().unwrap_or(tileset.maxzoom));
-    let edges = tiles().map(|tile| tile.bounds().to_array());
-    let union = edges.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])]);
-    // The header has no words for a box across the antimeridian.
-    let stated = tileset.bounds.filter(|[west, _, east, _]| west <= east);
-    let [west, south, east, north] = stated.or(union).unwrap_or([-180.0, -85.051_129, 180.0, 85.051_129]);
+    let Extent { zooms: [zoom_min, zoom_max], bounds: [west, south, east, north] } = Extent::of(tileset, ids);
     PmTilesWriter::new(kind)
         .min_zoom(zoom_min)
         .max_zoom(zoom_max)
@@ -274,6 +351,9 @@ fn builder(kind: TileType, tileset: &Tileset, ids: &[u64], metadata: String) -> 
         .center_zoom(zoom_max)
         .metadata(metadata)
 }
+
+/// A tile and its bytes.
+type Tile = (TileCoord, Vec<u8>);
 
 /// The tiles of a layer, one after the other.
 struct Tiles<'a> {
@@ -286,7 +366,7 @@ struct Tiles<'a> {
 
 impl Tiles<'_> {
     /// The next tile that belongs into an archive.
-    fn next(&mut self, findings: &mut Vec<Finding>) -> anyhow::Result<Option<(PmTile, Vec<u8>)>> {
+    fn next(&mut self, findings: &mut Vec<Finding>) -> anyhow::Result<Option<Tile>> {
         while let Some(&id) = self.ids.next() {
             if self.pack.stop.load(Ordering::Relaxed) {
                 bail!("interrupted after {} tiles: no archive was written", self.pack.progress.position());
@@ -296,7 +376,7 @@ impl Tiles<'_> {
             let key = RegionKey::new(tile, self.layer);
             let Some(file) = self.pack.document.tileset.path_of(key) else { continue };
             match self.read(&file)? {
-                Ok(bytes) => return Ok(Some((PmTile::new(tile.zoom(), tile.x(), tile.y())?, bytes))),
+                Ok(bytes) => return Ok(Some((tile, bytes))),
                 Err(finding) => findings.push(Finding { file, finding }),
             }
         }
@@ -335,6 +415,9 @@ impl Summary {
         for Packed { file, layer, tiles, bytes } in &self.archives {
             // Writing to a string cannot fail.
             let _ = writeln!(text, "{file}: layer {layer}, {tiles} tiles, {:.1} MB", *bytes as f64 / 1e6);
+        }
+        if self.attributes_left_out > 0 {
+            let _ = writeln!(text, "{} files of attributes stay in the folder", self.attributes_left_out);
         }
         text
     }

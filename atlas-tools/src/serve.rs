@@ -1,4 +1,4 @@
-//! `atlas-tools serve DIR`: a tileset over HTTP, to try a viewer with before the files go to a CDN.
+//! `atlas-tools serve`: a tileset over HTTP, to try a viewer with before the files go to a CDN.
 //!
 //! Files go out as they are, with Range, ETag and If-None-Match, to pages of any origin; what is not there is 404, which
 //! readers take for an empty region.
@@ -7,7 +7,7 @@ use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use axum::Router;
 use axum::http::{HeaderValue, Method, Response, header};
 use axum::middleware::map_response;
@@ -15,17 +15,26 @@ use axum::response::Redirect;
 use axum::routing::get;
 use tokio::net::TcpListener;
 use tower_http::cors::{Any, CorsLayer};
-use tower_http::services::ServeDir;
+use tower_http::services::{ServeDir, ServeFile};
+use voxatlas::source::{SourceConfig, SourceSpec};
 
-use crate::archives::is_archive;
+use crate::archives::{Archives, is_archive};
 use crate::outcome::{Outcome, print};
 use crate::tileset_files;
 
-/// Serve a tileset, or the PMTiles archives in a folder, over HTTP
+/// Serves a tileset, the PMTiles archives in a folder, or one archive with those of its other layers, over HTTP.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Examples:
+  atlas-tools serve city
+  atlas-tools serve city.pmtiles
+  atlas-tools serve city --port 0 --bind 0.0.0.0
+
+Exit codes: 0 ended by Ctrl-C, 2 wrong usage or nothing served.")]
 pub struct ServeArgs {
-    /// The tileset's directory, the one with tiles.json or PMTiles archives in it
-    dir: PathBuf,
+    /// The tileset's folder, the one with tiles.json or PMTiles archives in it, or an archive
+    #[arg(value_name = "DIR|FILE.pmtiles")]
+    path: PathBuf,
     /// The port; 0 takes one that is free
     #[arg(long, default_value_t = 8080)]
     port: u16,
@@ -40,9 +49,10 @@ pub struct ServeArgs {
 ///
 /// The directory is no tileset, or nobody may listen at the address.
 pub fn run(args: &ServeArgs) -> anyhow::Result<Outcome> {
+    let served = Served::of(&args.path)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let result = runtime.block_on(async {
-        let server = Server::bind(args).await?;
+        let server = Server::bind(args, served).await?;
         print(&server.greeting())?;
         server.run(ctrl_c()).await
     });
@@ -62,28 +72,41 @@ async fn ctrl_c() {
 struct Server {
     listener: TcpListener,
     address: SocketAddr,
-    dir: PathBuf,
-    /// What is served, in words.
+    path: PathBuf,
+    served: Served,
+}
+
+/// What goes out.
+struct Served {
+    /// In words.
     name: String,
     /// What a viewer opens, relative to the address: an archive, or nothing for the folder.
     opened: String,
+    files: Files,
+}
+
+/// The files that go out.
+enum Files {
+    /// All in a folder.
+    Folder(PathBuf),
+    /// These archives and nothing beside them, by their names.
+    Archives(Vec<(String, PathBuf)>),
 }
 
 impl Server {
-    async fn bind(args: &ServeArgs) -> anyhow::Result<Self> {
-        let (name, opened) = served(&args.dir)?;
+    async fn bind(args: &ServeArgs, served: Served) -> anyhow::Result<Self> {
         let wanted = SocketAddr::new(args.bind, args.port);
         let listener = TcpListener::bind(wanted)
             .await
             .with_context(|| format!("cannot listen at {wanted}: give another --port, or 0 for one that is free"))?;
         let address = listener.local_addr()?;
-        Ok(Self { listener, address, dir: args.dir.clone(), name, opened })
+        Ok(Self { listener, address, path: args.path.clone(), served })
     }
 
     /// Serves until `end`, then drops what is still open.
     async fn run(self, end: impl Future<Output = ()>) -> anyhow::Result<()> {
         tokio::select! {
-            served = axum::serve(self.listener, router(&self.dir)) => Ok(served?),
+            served = axum::serve(self.listener, self.served.router()) => Ok(served?),
             () = end => Ok(()),
         }
     }
@@ -99,23 +122,59 @@ impl Server {
     }
 
     fn greeting(&self) -> String {
-        let Self { name, opened, .. } = self;
-        let (dir, url) = (self.dir.display(), self.url());
-        format!("Serving {name} in {dir} at {url}\n\n    voxatlas view {url}{opened}\n\nCtrl-C ends it.\n")
+        let Served { name, opened, .. } = &self.served;
+        let (path, url) = (self.path.display(), self.url());
+        format!("Serving {name} in {path} at {url}\n\n    voxatlas view {url}{opened}\n\nCtrl-C ends it.\n")
     }
 }
 
-/// What a folder holds in words, and what of it a viewer opens. Refuses what no viewer could open, before anybody
-/// wonders about 404s.
-fn served(dir: &Path) -> anyhow::Result<(String, String)> {
-    if dir.is_dir()
-        && !dir.join("tiles.json").exists()
-        && let Some(archive) = first_archive(dir)?
-    {
-        return Ok(("the archives".to_owned(), format!("/{archive}")));
+impl Served {
+    /// Refuses what no viewer could open, before anybody wonders about 404s.
+    fn of(path: &Path) -> anyhow::Result<Self> {
+        if is_archive(path) && path.is_file() {
+            return Self::archive(path);
+        }
+        let files = Files::Folder(path.to_owned());
+        if path.is_dir()
+            && !path.join("tiles.json").exists()
+            && let Some(archive) = first_archive(path)?
+        {
+            return Ok(Self { name: "the archives".to_owned(), opened: format!("/{archive}"), files });
+        }
+        let tileset = tileset_files::document(path)?;
+        Ok(Self { name: tileset.name.unwrap_or_else(|| "the tileset".to_owned()), opened: String::new(), files })
     }
-    let tileset = tileset_files::document(dir)?;
-    Ok((tileset.name.unwrap_or_else(|| "the tileset".to_owned()), String::new()))
+
+    fn archive(path: &Path) -> anyhow::Result<Self> {
+        let spec = SourceSpec::Archive(path.to_owned());
+        let document = Archives::open(&spec, &SourceConfig::default())?.document;
+        let own = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
+        let others = document.files().iter().filter(|file| file.layer != document.layer());
+        let names = others.map(|file| file.file.clone()).chain([own.clone()]);
+        let archives: Vec<_> = names.map(|name| (name.clone(), path.with_file_name(name))).collect();
+        if let Some((name, _)) = archives.iter().find(|(name, _)| name.contains(['{', '}', '%', '?', '#'])) {
+            bail!("\"{name}\": expected a name without {{ }} % ? #, since it stands in a URL");
+        }
+        let name = document.tileset().name.clone().unwrap_or_else(|| "the tileset".to_owned());
+        Ok(Self { name, opened: format!("/{own}"), files: Files::Archives(archives) })
+    }
+
+    fn router(&self) -> Router {
+        let cors = CorsLayer::new()
+            .allow_origin(Any)
+            .allow_methods([Method::GET, Method::HEAD])
+            .allow_headers(Any)
+            .expose_headers([header::ACCEPT_RANGES, header::CONTENT_LENGTH, header::CONTENT_RANGE, header::ETAG]);
+        let router = match &self.files {
+            Files::Folder(folder) => Router::new()
+                .route("/", get(async || Redirect::temporary("/tiles.json")))
+                .fallback_service(ServeDir::new(folder).append_index_html_on_directories(false)),
+            Files::Archives(archives) => archives.iter().fold(Router::new(), |router, (name, path)| {
+                router.route_service(&format!("/{name}"), ServeFile::new(path))
+            }),
+        };
+        router.layer(map_response(revalidate)).layer(cors)
+    }
 }
 
 /// The archive with the shortest name: `city.pmtiles` before `city.l1.pmtiles`.
@@ -126,19 +185,6 @@ fn first_archive(dir: &Path) -> anyhow::Result<Option<String>> {
         names.extend(name.to_str().filter(|name| is_archive(Path::new(name))).map(str::to_owned));
     }
     Ok(names.into_iter().min_by_key(|name| (name.len(), name.clone())))
-}
-
-fn router(dir: &Path) -> Router {
-    let cors = CorsLayer::new()
-        .allow_origin(Any)
-        .allow_methods([Method::GET, Method::HEAD])
-        .allow_headers(Any)
-        .expose_headers([header::ACCEPT_RANGES, header::CONTENT_LENGTH, header::CONTENT_RANGE, header::ETAG]);
-    Router::new()
-        .route("/", get(async || Redirect::temporary("/tiles.json")))
-        .fallback_service(ServeDir::new(dir).append_index_html_on_directories(false))
-        .layer(map_response(revalidate))
-        .layer(cors)
 }
 
 /// Has readers ask again whether a file has changed, at the price of a 304: it may be encoded anew at any time.
@@ -156,7 +202,7 @@ mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     use tokio::net::TcpStream;
     use voxatlas::geo::RegionKey;
-    use voxatlas::source::{AtlasSource as _, Source, SourceConfig};
+    use voxatlas::source::{AtlasSource as _, Source};
 
     use super::*;
 
@@ -172,14 +218,18 @@ mod tests {
     }
 
     fn args(dir: &Path) -> ServeArgs {
-        ServeArgs { dir: dir.to_owned(), port: 0, bind: Ipv4Addr::LOCALHOST.into() }
+        ServeArgs { path: dir.to_owned(), port: 0, bind: Ipv4Addr::LOCALHOST.into() }
+    }
+
+    async fn bind(args: &ServeArgs) -> anyhow::Result<Server> {
+        Server::bind(args, Served::of(&args.path)?).await
     }
 
     /// Runs a test's client beside a server of `dir`.
     fn beside_server<F: Future<Output = ()>>(dir: &Path, client: impl FnOnce(String, SocketAddr) -> F) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         runtime.block_on(async {
-            let server = Server::bind(&args(dir)).await.unwrap();
+            let server = bind(&args(dir)).await.unwrap();
             let client = client(server.url(), server.address);
             server.run(client).await.unwrap();
         });
@@ -278,7 +328,7 @@ mod tests {
             assert_eq!(source.fetch(key("17/1/3")).await, Ok(None));
         });
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let server = runtime.block_on(Server::bind(&args(dir.path()))).unwrap();
+        let server = runtime.block_on(bind(&args(dir.path()))).unwrap();
         let line = format!("    voxatlas view {}/city.pmtiles", server.url());
         assert!(server.greeting().lines().any(|found| found == line), "{}", server.greeting());
     }
@@ -287,19 +337,19 @@ mod tests {
     fn the_greeting_can_be_pasted() {
         let dir = tileset();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let server = runtime.block_on(Server::bind(&args(dir.path()))).unwrap();
+        let server = runtime.block_on(bind(&args(dir.path()))).unwrap();
         let line = format!("    voxatlas view http://127.0.0.1:{}", server.address.port());
         assert!(server.greeting().lines().any(|found| found == line));
 
         let everywhere = ServeArgs { bind: Ipv4Addr::UNSPECIFIED.into(), ..args(dir.path()) };
-        let server = runtime.block_on(Server::bind(&everywhere)).unwrap();
+        let server = runtime.block_on(bind(&everywhere)).unwrap();
         assert_eq!(server.url(), format!("http://127.0.0.1:{}", server.address.port()));
     }
 
     #[test]
     fn what_is_no_tileset_is_refused() {
         let check = |dir: &Path, expected: &str| {
-            let text = served(dir).unwrap_err().to_string();
+            let text = Served::of(dir).err().unwrap().to_string();
             assert!(text.contains(expected) && text.contains(&dir.display().to_string()), "{text}");
         };
         let dir = TempDir::new().unwrap();
@@ -313,9 +363,9 @@ mod tests {
     fn a_port_in_use_is_named() {
         let dir = tileset();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let first = runtime.block_on(Server::bind(&args(dir.path()))).unwrap();
+        let first = runtime.block_on(bind(&args(dir.path()))).unwrap();
         let second = ServeArgs { port: first.address.port(), ..args(dir.path()) };
-        let text = runtime.block_on(Server::bind(&second)).err().unwrap().to_string();
+        let text = runtime.block_on(bind(&second)).err().unwrap().to_string();
         assert!(text.contains(&first.address.to_string()) && text.contains("another --port"), "{text}");
     }
 }

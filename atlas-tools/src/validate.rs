@@ -2,40 +2,56 @@
 
 mod archive;
 mod pyramid;
+mod source;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context, bail};
 use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
 use voxatlas::atlas::{self, Availability, FileMark, Lineage, Presence, Tileset};
+use voxatlas::cli::NetArgs;
 use voxatlas::geo::RegionKey;
 
-use crate::archives::is_archive;
-use crate::outcome::{Outcome, print};
-use crate::{document, tileset_files};
+use crate::archives::Archives;
+use crate::attributes_file::{self, AttributesFile};
+use crate::flags::{JobsFlag, OutputFlags, SelectionFlags};
+use crate::outcome::{Finding, Outcome};
+use crate::regions::is_atlas_file;
+use crate::{document, jobs, tileset_files};
 use pyramid::Pyramid;
 
 /// Checks a tileset: its document, that every listed tile is there and every tile listed, every file as a whole, and
 /// that the coarser zooms are those of the finer ones.
+///
+/// A folder, an archive or a document lists what is to be there; of a template, what --bbox or --tiles name is asked for.
+/// A single file is checked by itself.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 the tileset is sound, 1 there are findings, 2 it cannot be read.")]
-pub struct ValidateArgs {
-    /// The folder that holds tiles.json, or a PMTiles archive
-    #[arg(value_name = "DIR|FILE.pmtiles")]
-    pub dir: PathBuf,
-    /// Prints JSON
-    #[arg(long)]
-    pub json: bool,
-}
+#[command(after_help = "\
+Examples:
+  atlas-tools validate city
+  atlas-tools validate city.pmtiles --json
+  atlas-tools validate https://host/city --jobs 8
+  atlas-tools validate city/17/116415/51623.png
 
-/// Something that is wrong with a tileset.
-#[derive(Debug, PartialEq, Eq, Serialize)]
-struct Finding {
-    /// The file, relative to the folder.
-    file: String,
-    finding: String,
+Exit codes: 0 the tileset is sound, 1 there are findings, 2 it cannot be read.")]
+pub struct ValidateArgs {
+    /// A folder, a tiles.json, a .pmtiles archive, a URL of these, a URL template, or an atlas file
+    #[arg(value_name = "SOURCE|FILE")]
+    pub source: String,
+    /// Which regions of a server or a template are asked for
+    #[command(flatten)]
+    pub selection: SelectionFlags,
+    /// How many at once
+    #[command(flatten)]
+    pub jobs: JobsFlag,
+    /// How much it says
+    #[command(flatten)]
+    pub output: OutputFlags,
+    /// How web servers are asked
+    #[command(flatten)]
+    pub net: NetArgs,
 }
 
 #[derive(Debug, Serialize)]
@@ -51,13 +67,32 @@ struct Report {
 ///
 /// # Errors
 ///
-/// The folder cannot be read.
+/// The source cannot be read.
 pub fn run(args: &ValidateArgs) -> anyhow::Result<Outcome> {
-    let is_file = is_archive(&args.dir) && !args.dir.is_dir();
-    let report = if is_file { archive::validate(&args.dir)? } else { validate(&args.dir)? };
-    let text = if args.json { serde_json::to_string_pretty(&report)? + "\n" } else { report.to_text() };
-    print(&text)?;
+    let report = jobs::pool(args.jobs.jobs, "validate")?.install(|| report(args))?;
+    let json = serde_json::to_string_pretty(&report)? + "\n";
+    args.output.say(|| json, || report.to_text())?;
     Ok(Outcome::with_findings(!report.findings.is_empty()))
+}
+
+fn report(args: &ValidateArgs) -> anyhow::Result<Report> {
+    let source = args.source.as_str();
+    let path = Path::new(source);
+    // A folder may have any name, such as that of an archive.
+    if path.is_dir() {
+        return validate(path);
+    }
+    if is_atlas_file(source) {
+        return source::validate_file(path);
+    }
+    let config = args.net.config()?;
+    if let Some(spec) = Archives::spec(source)? {
+        return archive::validate(&spec, &config);
+    }
+    if !path.exists() && !source.contains("://") && !source.contains('{') && source != "demo" {
+        bail!("{source}: cannot be read: nothing is there");
+    }
+    source::validate(args, &config)
 }
 
 fn validate(dir: &Path) -> anyhow::Result<Report> {
@@ -105,8 +140,7 @@ fn validate(dir: &Path) -> anyhow::Result<Report> {
 impl Report {
     fn to_text(&self) -> String {
         let Self { files, listed, findings } = self;
-        let mut lines: Vec<_> =
-            findings.iter().map(|Finding { file, finding }| format!("{file}: {finding}\n")).collect();
+        let mut lines: Vec<_> = findings.iter().map(|finding| format!("{finding}\n")).collect();
         lines.push(format!("{files} files checked, {listed} regions listed, {} findings\n", findings.len()));
         lines.concat()
     }
@@ -170,6 +204,9 @@ fn check_file(dir: &Path, file: &str, tileset: Option<&Tileset>, availability: O
             checked.findings.push(format!("has base {}, tiles.json has {}", metadata.base, tileset.base()));
         }
     }
+    if let Some(features) = report.features {
+        checked.findings.extend(attributes_finding(dir, file, features.n_features));
+    }
     checked.key = report.metadata.as_ref().map(|metadata| metadata.key).or(checked.key);
     if let (Some(key), Some(availability)) = (checked.key, availability)
         && availability.presence(key) == Presence::Absent
@@ -177,4 +214,20 @@ fn check_file(dir: &Path, file: &str, tileset: Option<&Tileset>, availability: O
         checked.findings.push(format!("tiles.json does not list {key}"));
     }
     checked
+}
+
+/// Whether the file beside an atlas holds the attributes of as many features as the atlas tells of.
+fn attributes_finding(dir: &Path, file: &str, n_features: u32) -> Option<String> {
+    if n_features == 0 {
+        return None;
+    }
+    let beside = attributes_file::beside(file);
+    match AttributesFile::read(&dir.join(&beside)) {
+        Ok(Some(attributes)) if attributes.features.len() >= n_features as usize => None,
+        Ok(Some(attributes)) => {
+            Some(format!("tells of {n_features} features, {beside} holds {}", attributes.features.len()))
+        }
+        Ok(None) => Some(format!("tells of {n_features} features, and there is no {beside}")),
+        Err(error) => Some(error.to_string()),
+    }
 }

@@ -37,17 +37,17 @@ fn chunks(file: &[u8]) -> Vec<std::ops::Range<usize>> {
     ranges
 }
 
-/// Gives every chunk of a PNG the CRC of its bytes, and vxMD that of the IDATs' CRCs, so that mutations get past both.
+/// Gives every chunk of a PNG the CRC of its bytes, and vxMD and vxID that of the IDATs' CRCs, so that mutations get past both.
 pub fn repair_crcs(file: &mut [u8]) {
     let mut pixel_crc = crc32fast::Hasher::new();
-    // vxMD stands before the IDATs that it is bound to, so they come first.
+    // They stand before the IDATs that they are bound to, so they come first.
     let (idats, others): (Vec<_>, Vec<_>) = chunks(file).into_iter().partition(|chunk| name(file, chunk) == b"IDAT");
     for chunk in idats {
         pixel_crc.update(&repair_crc(file, &chunk));
     }
     let pixel_crc = pixel_crc.finalize().to_be_bytes();
     for chunk in others {
-        if name(file, &chunk) == b"vxMD" && chunk.len() > 17 {
+        if matches!(name(file, &chunk), b"vxMD" | b"vxID") && chunk.len() > 17 {
             file[chunk.start + 9..chunk.start + 13].copy_from_slice(&pixel_crc);
         }
         repair_crc(file, &chunk);

@@ -3,7 +3,7 @@
 use std::io::Cursor;
 
 use pmtiles::{Compression, PmTilesWriter, TileCoord, TileType};
-use voxatlas::atlas::{EncodeOptions, encode, encode_with};
+use voxatlas::atlas::{EncodeOptions, FeatureIds, encode, encode_with};
 use voxatlas::voxel::Region;
 use voxatlas_fuzz::{metadata, post, without_metadata};
 
@@ -34,6 +34,9 @@ fn main() -> std::io::Result<()> {
     }
     let with_occupancy = encode_with(&post(20), &metadata(), EncodeOptions { with_occupancy: true, ..EncodeOptions::default() });
     write("decode_atlas", "occupancy", &[&[1][..], &with_occupancy].concat())?;
+    let ids = FeatureIds::of(&post(20).occupancy, |x, y, z| (y > 3).then_some(x / 5 + z / 9 * 10));
+    let with_ids = encode_with(&post(20), &metadata(), EncodeOptions { ids: Some(&ids), ..EncodeOptions::default() });
+    write("decode_atlas", "ids", &[&[1][..], &with_ids].concat())?;
     for (name, packing) in [("gzip", Compression::Gzip), ("plain", Compression::None)] {
         write("archive", name, &archive(packing))?;
     }

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::atlas::band::{BandFormat, StripVoxels, strip_from_band};
 use crate::atlas::chunks::SIGNATURE;
+use crate::atlas::ids::FeatureIds;
 use crate::atlas::metadata::AtlasMetadata;
 use crate::atlas::plain;
 use crate::atlas::png_file::PngFile;
@@ -117,6 +118,21 @@ impl<'a> Decoder<'a> {
         match &self.kind {
             Kind::Png(png) => Some(png.metadata()?.metadata),
             Kind::Webp(_) => None,
+        }
+    }
+
+    /// The features that the file tells; `None` where it tells none, or in a version that is not known.
+    ///
+    /// The pixels are not touched: this is what a click asks. Told apart from their absence are features that cannot be
+    /// read: the pixels do not depend on them, and are decoded all the same.
+    ///
+    /// # Errors
+    ///
+    /// The `vxID` chunk is unsound, or was made for other pixels.
+    pub fn feature_ids(&self) -> Result<Option<FeatureIds>, AtlasError> {
+        match &self.kind {
+            Kind::Png(png) => FeatureIds::of_file(png.file),
+            Kind::Webp(_) => Ok(None),
         }
     }
 

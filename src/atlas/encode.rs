@@ -10,6 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::atlas::band::BandFormat;
 use crate::atlas::block::block_from_rows;
 use crate::atlas::chunks::{SIGNATURE, write_chunk};
+use crate::atlas::ids::FeatureIds;
+use crate::atlas::ids_chunk::{FEATURE_IDS, FeatureIdsChunk};
 use crate::atlas::lineage::{LINEAGE, Lineage, LineageChunk};
 use crate::atlas::metadata::{
     AtlasMetadata, IDAT_CRC, METADATA, MetadataChunk, OCCUPANCY, OccupancyChunk, crc_of_crcs, deflate_into,
@@ -25,11 +27,13 @@ const LEVEL: u32 = 6;
 
 /// What an atlas file may hold beside its pixels.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct EncodeOptions {
+pub struct EncodeOptions<'a> {
     /// Writes the `vxOC` chunk: a reader of half a file has the geometry before the colours.
     pub with_occupancy: bool,
     /// Writes the `vxPY` chunk: what a coarse region was made of.
     pub lineage: Option<Lineage>,
+    /// Writes the `vxID` chunk: the features of this region's occupied voxels.
+    pub ids: Option<&'a FeatureIds>,
 }
 
 /// Encodes a region as an atlas file, with no chunk that is optional.
@@ -38,7 +42,7 @@ pub fn encode(region: &Region, metadata: &AtlasMetadata) -> Vec<u8> {
 }
 
 /// Encodes a region as an atlas file.
-pub fn encode_with(region: &Region, metadata: &AtlasMetadata, options: EncodeOptions) -> Vec<u8> {
+pub fn encode_with(region: &Region, metadata: &AtlasMetadata, options: EncodeOptions<'_>) -> Vec<u8> {
     let texels = Texels::of(region);
     let mut file = SIGNATURE.to_vec();
     let mut header = [0; 13];
@@ -59,6 +63,11 @@ pub fn encode_with(region: &Region, metadata: &AtlasMetadata, options: EncodeOpt
     if let Some(lineage) = &options.lineage {
         bound_to_pixels.push(file.len());
         write_chunk(&mut file, LINEAGE, &LineageChunk::to_chunk_data(lineage));
+    }
+    if let Some(ids) = options.ids {
+        debug_assert_eq!(ids.check(&region.occupancy), Ok(()), "features of another region");
+        bound_to_pixels.push(file.len());
+        write_chunk(&mut file, FEATURE_IDS, &FeatureIdsChunk::to_chunk_data(ids));
     }
     let crcs = write_strips(&mut file, region, &texels);
     write_chunk(&mut file, *b"IEND", &[]);

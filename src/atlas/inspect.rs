@@ -10,6 +10,8 @@ use crate::atlas::band::BandFormat;
 use crate::atlas::block::block_from_rows;
 use crate::atlas::chunks::{Chunk, Chunks, ColourType, Header};
 use crate::atlas::decode::{Decoder, ImageKind};
+use crate::atlas::ids::FeatureIds;
+use crate::atlas::ids_chunk::{FEATURE_IDS, FeatureIdsChunk};
 use crate::atlas::lineage::{LINEAGE, Lineage, LineageChunk};
 use crate::atlas::metadata::{AtlasMetadata, METADATA, MetadataChunk, OCCUPANCY, OccupancyChunk, crc_of_crcs};
 use crate::atlas::strips::Scratch;
@@ -38,6 +40,8 @@ pub struct AtlasReport {
     pub lineage: Option<Lineage>,
     /// Whether it has a `vxOC` chunk.
     pub has_occupancy_chunk: bool,
+    /// What it says of the features of its voxels, if it says something sound.
+    pub features: Option<FeatureReport>,
     /// What it holds, if it can be decoded.
     pub voxels: Option<VoxelReport>,
     /// Everything that is wrong, in the order in which it was found.
@@ -83,6 +87,17 @@ pub struct VoxelReport {
     pub colours: u32,
 }
 
+/// What a `vxID` chunk holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FeatureReport {
+    /// One more than the highest number of a feature: how many the attributes file must have.
+    pub n_features: u32,
+    /// Voxels that belong to one.
+    pub voxels: u64,
+    /// Runs of voxels.
+    pub runs: usize,
+}
+
 /// Something that is wrong with a file.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
@@ -110,6 +125,12 @@ pub enum Finding {
     /// The `vxOC` chunk tells of other voxels than the pixels.
     #[error("the vxOC chunk does not match the pixels: {what}")]
     OccupancyMismatch {
+        /// How.
+        what: String,
+    },
+    /// The `vxID` chunk has other voxels than the pixels.
+    #[error("the vxID chunk does not match the pixels: {what}")]
+    FeatureMismatch {
         /// How.
         what: String,
     },
@@ -155,6 +176,7 @@ pub fn inspect(file: &[u8]) -> AtlasReport {
         metadata: None,
         lineage: None,
         has_occupancy_chunk: false,
+        features: None,
         voxels: None,
         findings: Vec::new(),
     };
@@ -175,6 +197,7 @@ struct OurChunks {
     metadata: Option<MetadataChunk>,
     lineage: Option<LineageChunk>,
     occupancy: Option<OccupancyChunk>,
+    features: Option<FeatureIdsChunk>,
     idat_crcs: Vec<u32>,
 }
 
@@ -205,6 +228,10 @@ impl AtlasReport {
                     Ok(lineage) => ours.lineage = Some(lineage),
                     Err(what) => self.ignored(LINEAGE, what),
                 },
+                FEATURE_IDS => match FeatureIdsChunk::from_chunk(&chunk) {
+                    Ok(features) => ours.features = Some(features),
+                    Err(what) => self.ignored(FEATURE_IDS, what),
+                },
                 OCCUPANCY => {
                     self.has_occupancy_chunk = true;
                     match OccupancyChunk::from_chunk(&chunk) {
@@ -223,13 +250,17 @@ impl AtlasReport {
             }
         }
         self.metadata = ours.metadata.as_ref().map(|chunk| chunk.metadata.clone());
+        let of_pixels = crc_of_crcs(ours.idat_crcs.iter().copied());
+        let made_for = |idat_crc| format!("it was made for pixels {idat_crc:08x}, these are {of_pixels:08x}");
         if let Some(LineageChunk { lineage, idat_crc }) = &ours.lineage {
-            let of_pixels = crc_of_crcs(ours.idat_crcs.iter().copied());
             if *idat_crc == of_pixels {
                 self.lineage = Some(*lineage);
             } else {
-                self.ignored(LINEAGE, format!("it was made for pixels {idat_crc:08x}, these are {of_pixels:08x}"));
+                self.ignored(LINEAGE, made_for(*idat_crc));
             }
+        }
+        if let Some(chunk) = ours.features.take_if(|chunk| chunk.idat_crc != of_pixels) {
+            self.ignored(FEATURE_IDS, made_for(chunk.idat_crc));
         }
         let at_byte = chunks.at_byte();
         if chunks.has_ended() && at_byte < file.len() {
@@ -294,6 +325,12 @@ impl AtlasReport {
             colours,
         });
         self.findings.extend(beyond_palette);
+        if let Some(FeatureIdsChunk { ids, .. }) = &ours.features {
+            match ids.check(&region.occupancy) {
+                Ok(()) => self.features = Some(FeatureReport::of(ids)),
+                Err(what) => self.findings.push(Finding::FeatureMismatch { what }),
+            }
+        }
         if let Some(chunk) = &ours.occupancy {
             let of_pixels = crc_of_crcs(ours.idat_crcs.iter().copied());
             if chunk.idat_crc != of_pixels {
@@ -304,6 +341,12 @@ impl AtlasReport {
                 self.findings.push(Finding::OccupancyMismatch { what });
             }
         }
+    }
+}
+
+impl FeatureReport {
+    fn of(ids: &FeatureIds) -> Self {
+        Self { n_features: ids.n_features(), voxels: ids.n_voxels_of_features(), runs: ids.n_runs() }
     }
 }
 

@@ -113,6 +113,11 @@ impl<'a> Fields<'a> {
         self.0 = rest;
         Ok(*field)
     }
+
+    /// All that is left.
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.0
+    }
 }
 
 /// The voxels that the first bytes of a file promise: those of its `vxOC` chunk, as soon as that has arrived whole.

@@ -17,6 +17,10 @@ mod template;
 mod tileset;
 
 mod chunks;
+mod ids;
+mod ids_chunk;
+#[cfg(test)]
+mod ids_tests;
 mod lineage;
 mod metadata;
 mod png_file;
@@ -42,7 +46,8 @@ pub use decode::{Decoder, ImageKind, Strip, decode};
 pub use encode::{EncodeOptions, encode, encode_with};
 pub use encoded::EncodedAtlas;
 pub use error::AtlasError;
-pub use inspect::{AtlasReport, ChunkReport, Finding, HeaderReport, VoxelReport, inspect};
+pub use ids::FeatureIds;
+pub use inspect::{AtlasReport, ChunkReport, FeatureReport, Finding, HeaderReport, VoxelReport, inspect};
 pub use lineage::{FileMark, Lineage};
 pub use metadata::{AtlasMetadata, occupancy_ahead};
 pub use morton::{

@@ -26,8 +26,9 @@ use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::limits::{REGION_VOXELS, ZOOM_COARSEST, ZOOM_FULL};
 use voxatlas::voxel::Region;
 
-use crate::document::document;
-use crate::outcome::{Outcome, print};
+use crate::document::{FLAT, document};
+use crate::flags::OutputFlags;
+use crate::outcome::Outcome;
 use crate::output::OutputDir;
 use crate::pyramid;
 use crate::tileset_files::file_name;
@@ -48,17 +49,18 @@ const DATUM: &str = "street level";
 /// Writes the demo city with its pyramid: streets, blocks, high-rises, a park, a river and a tower that goes on in layer
 /// 1.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 done, 2 wrong usage or nothing done.")]
+#[command(after_help = "\
+Examples:
+  atlas-tools demo --out demo && voxatlas view demo
+
+Exit codes: 0 done, 2 wrong usage or nothing done.")]
 pub struct DemoArgs {
     /// The folder that receives {z}/{x}/{y}.png and tiles.json; files of the same names are replaced
     #[arg(long, value_name = "DIR")]
     pub out: PathBuf,
-    /// Prints the summary as JSON
-    #[arg(long)]
-    pub json: bool,
-    /// Prints no summary
-    #[arg(long)]
-    pub quiet: bool,
+    /// How much it says
+    #[command(flatten)]
+    pub output: OutputFlags,
 }
 
 /// Runs the command.
@@ -74,7 +76,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
         out.write(&file_name(*key), file)?;
     }
     let written: Vec<_> = regions.iter().map(|(key, _)| *key).collect();
-    let mut document = document(&written, CREDIT);
+    let mut document = document(&written, CREDIT, FLAT);
     document.name = Some(NAME.to_owned());
     if let Some(object) = &mut document.voxatlas {
         DATUM.clone_into(&mut object.datum);
@@ -82,14 +84,14 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     out.write("tiles.json", document.to_json().as_bytes())?;
     let stop = AtomicBool::new(false);
     let pyramid =
-        pyramid::Build { out: &out, min_zoom: ZOOM_COARSEST, force: false, quiet: true, stop: &stop }.run(document)?;
+        pyramid::Build { out: &out, min_zoom: ZOOM_COARSEST, share: None, force: false, quiet: true, stop: &stop }
+            .run(document)?;
 
     let bytes: usize = files.iter().map(Vec::len).sum();
-    if args.json {
-        print(&format!("{}\n", serde_json::json!({ "regions": regions.len(), "bytes": bytes, "pyramid": pyramid })))?;
-    } else if !args.quiet {
-        print(&format!("{}: {} regions, {bytes} bytes\n{}", args.out.display(), regions.len(), pyramid.to_text()))?;
-    }
+    args.output.say(
+        || format!("{}\n", serde_json::json!({ "regions": regions.len(), "bytes": bytes, "pyramid": pyramid })),
+        || format!("{}: {} regions, {bytes} bytes\n{}", args.out.display(), regions.len(), pyramid.to_text()),
+    )?;
     Ok(Outcome::Done)
 }
 
@@ -120,7 +122,7 @@ mod tests {
     #[test]
     fn the_city_that_is_compiled_in_is_the_one_that_is_made() {
         let dir = tempfile::tempdir().unwrap();
-        run(&DemoArgs { out: dir.path().to_owned(), json: false, quiet: true }).unwrap();
+        run(&DemoArgs { out: dir.path().to_owned(), output: OutputFlags { json: false, quiet: true } }).unwrap();
         let committed = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data/demo");
         let mut n_files = 0;
         let mut bytes = 0;

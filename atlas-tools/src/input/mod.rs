@@ -4,25 +4,91 @@
 //! yields the features that reach into it, in the fixed frame of [`SOURCE_EXTENT`] units a tile; the encoder asks for a
 //! tile's neighbours in the same way. An input keeps no features between two calls and knows nothing of voxels.
 
+mod format;
 mod item;
-mod mvt;
-mod mvt_dir;
-mod protobuf;
+mod open;
 mod stream;
 
+mod attributes;
+mod boxes;
+mod extent;
+mod footprint;
+mod rings;
+mod texture;
+
+mod mvt;
+mod mvt_archive;
+mod mvt_dir;
+mod protobuf;
+
+mod dbf;
+mod fgb_properties;
+mod flatgeobuf;
+mod geojson;
+#[cfg(feature = "geoparquet")]
+mod geoparquet;
+mod json_features;
+mod json_geometry;
+mod osm;
+mod osm_blocks;
+mod osm_pbf;
+mod osm_tags;
+mod overpass;
+mod shapefile;
+#[cfg(feature = "geoparquet")]
+mod wkb;
+
+mod city;
+mod citygml;
+mod cityjson;
+
+pub mod points;
+
+mod at;
+mod gltf;
+mod npy;
+mod obj;
+mod vox;
+
+#[cfg(test)]
+mod collected;
+#[cfg(test)]
+mod gathered;
+
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use voxatlas::geo::TileCoord;
+use voxatlas::voxel::Colour;
 
+pub use at::{At, AtError, AtFrame, Up};
+pub use attributes::colour as colour_of_text;
+pub use citygml::CityGml;
+pub use cityjson::{CityJson, CityJsonSeq};
+pub use flatgeobuf::FlatGeobuf;
+pub use format::{Format, expand};
+pub use geojson::GeoJson;
+#[cfg(feature = "geoparquet")]
+pub use geoparquet::GeoParquet;
+pub use gltf::GltfFile;
 pub use item::{
     Cover, CoverKind, Item, Model, Named, Paint, Place, Point as CloudPoint, Prism, Rings, Surface, SurfaceKind,
     VoxelModel,
 };
 pub use mvt::{LayerSelection, MvtError, decode as decode_mvt};
+pub use mvt_archive::MvtArchive;
 pub use mvt_dir::MvtDir;
+pub use npy::{NpyFile, NpyPlace};
+pub use obj::ObjFile;
+pub use open::{Opened, open};
+pub use osm_pbf::OsmPbf;
+pub use overpass::Overpass;
+pub use shapefile::Shapefile;
 pub use stream::{Problem, ReadOptions, Sink, Stream, Texture, Wanted};
+pub use texture::{Image, TextureError, TextureStore};
+pub use vox::VoxFile;
 
 /// Units along the edge of a source tile, whatever its zoom: every usual MVT extent (256 to 65,536) divides it, so that
 /// no coordinate is rounded, and at zoom 10..=17 the centre of a voxel has whole coordinates.
@@ -150,8 +216,32 @@ pub struct Feature {
     pub id: FeatureId,
     /// Its height above the ground.
     pub height: Height,
+    /// Its underside above its ground, in metres, 0 where it stands on it.
+    pub min_height_m: f64,
     /// What it covers: the union of its polygons.
     pub polygons: Vec<Polygon>,
+    /// The colour of its walls, where the source tells it.
+    pub wall: Option<Colour>,
+    /// The colour of its roof, where the source tells it.
+    pub roof: Option<Colour>,
+    /// Its name in the source and its attributes, where they are kept.
+    pub described: Option<Arc<Described>>,
+}
+
+/// What a source says of a feature beside its shape.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Described {
+    /// Its id as the file writes it; empty where it has none.
+    pub name: String,
+    /// Its attributes, in the order of the file.
+    pub attributes: Vec<(String, serde_json::Value)>,
+}
+
+impl Feature {
+    /// A feature that stands on the ground, of which no more is known.
+    pub fn standing(id: FeatureId, height: Height, polygons: Vec<Polygon>) -> Self {
+        Self { id, height, min_height_m: 0.0, polygons, wall: None, roof: None, described: None }
+    }
 }
 
 /// The features that reach into one source tile; those that cross its border may be clipped a little outside it.
@@ -185,18 +275,6 @@ pub trait Input: Send + Sync {
     fn read(&self, tile: TileCoord) -> Result<Vec<Feature>, InputError>;
 }
 
-/// Opens the inputs of a command line, in their order.
-///
-/// # Errors
-///
-/// One of them cannot be opened or holds nothing that can be read.
-pub fn open(paths: &[PathBuf], selection: &LayerSelection) -> Result<Vec<Box<dyn Input>>, InputError> {
-    let open_one = |(idx, path): (usize, &PathBuf)| -> Result<Box<dyn Input>, InputError> {
-        Ok(Box::new(MvtDir::open(path, idx as u32, selection.clone())?))
-    };
-    paths.iter().enumerate().map(open_one).collect()
-}
-
 /// Why an input, or one tile of it, cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
@@ -209,8 +287,13 @@ pub enum InputError {
         /// What the system says.
         error: std::io::Error,
     },
-    /// The input is neither a folder nor another known format.
-    #[error("{}: no known input: expected a folder of vector tiles, {{z}}/{{x}}/{{y}}.pbf", path.display())]
+    /// The input is of no format that is known.
+    #[error(
+        "{}: of no format that is known: expected CityGML, CityJSON (.json, .jsonl), GeoJSON, .shp, .fgb, .parquet, .osm.pbf, \
+         Overpass JSON, .las, .laz, .tif, .obj, .glb, .vox, .npy, a PMTiles archive, or a folder of such files or of tiles, \
+         {{z}}/{{x}}/{{y}}.pbf",
+        path.display()
+    )]
     UnknownFormat {
         /// What was given.
         path: PathBuf,

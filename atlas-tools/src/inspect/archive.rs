@@ -1,14 +1,13 @@
 //! What a PMTiles archive is.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
-use serde_json::json;
-use voxatlas::source::SourceConfig;
-use voxatlas::source::archive::{Archive, ArchiveDocument, ArchiveHead, ArchiveRuns, TileKind};
+use serde_json::{Value, json};
+use voxatlas::source::archive::{ArchiveDocument, ArchiveHead, ArchiveRuns, TileKind};
+use voxatlas::source::{SourceConfig, SourceSpec};
 
-use super::{Lines, to_json};
-use crate::outcome::{Outcome, print};
+use super::{Lines, View, tileset_json};
+use crate::archives::Archives;
 
 /// What the directories of an archive list.
 #[derive(Debug, Default)]
@@ -21,23 +20,32 @@ struct Listed {
     n_empty: u64,
 }
 
-/// Prints what an archive is. Reads its directories, not its tiles.
-pub(super) fn inspect(path: &Path, as_json: bool) -> anyhow::Result<Outcome> {
-    let runtime = tokio::runtime::Builder::new_current_thread().build()?;
-    let archive = Archive::file(path, &SourceConfig::default());
+/// What an archive is. Reads its directories, not its tiles.
+pub(super) fn view(name: &str, spec: &SourceSpec, config: &SourceConfig) -> anyhow::Result<View> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let archive = Archives::archive(spec, config)?;
     let (document, head, listed) = runtime.block_on(async {
         let document = archive.document().await?;
         anyhow::Ok((document, archive.head().await?, Listed::count(archive.runs().await?).await?))
     })?;
-    let size_bytes = std::fs::metadata(path)?.len();
-    let findings = findings(&head, &listed);
-    let text = if as_json {
-        to_json(&view(path, size_bytes, &document, &head, &listed, &findings))?
-    } else {
-        text(path, size_bytes, &document, &head, &listed, &findings)
+    let size_bytes = match spec {
+        SourceSpec::Archive(path) => Some(std::fs::metadata(path)?.len()),
+        _ => None,
     };
-    print(&text)?;
-    Ok(Outcome::with_findings(!findings.is_empty()))
+    let findings = findings(&head, &listed);
+    let inspected = Inspected { name, size_bytes, document, head, listed, findings };
+    Ok(View { text: inspected.text(), json: inspected.json(), is_readable: true })
+}
+
+/// An archive and what was found in it.
+struct Inspected<'a> {
+    name: &'a str,
+    /// Known of a file.
+    size_bytes: Option<u64>,
+    document: ArchiveDocument,
+    head: ArchiveHead,
+    listed: Listed,
+    findings: Vec<String>,
 }
 
 impl Listed {
@@ -81,63 +89,51 @@ fn kind(head: &ArchiveHead) -> &'static str {
     }
 }
 
-fn view(
-    path: &Path,
-    size_bytes: u64,
-    document: &ArchiveDocument,
-    head: &ArchiveHead,
-    listed: &Listed,
-    findings: &[String],
-) -> serde_json::Value {
-    let tileset = document.tileset();
-    let zooms: Vec<_> =
-        listed.by_zoom.iter().map(|(zoom, n_tiles)| json!({ "zoom": zoom, "tiles": n_tiles })).collect();
-    json!({
-        "archive": path.display().to_string(),
-        "bytes": size_bytes,
-        "tile_kind": kind(head),
-        "clustered": head.is_clustered,
-        "header_bounds": head.bounds,
-        "tiles": listed.n_tiles(),
-        "contents": listed.contents.len(),
-        "empty": listed.n_empty,
-        "zooms": zooms,
-        "layer": document.layer(),
-        "files": document.files(),
-        "base": tileset.base(),
-        "datum": tileset.voxatlas.as_ref().map(|object| &object.datum),
-        "attribution": tileset.attribution,
-        "bounds": tileset.bounds,
-        "minzoom": tileset.minzoom,
-        "maxzoom": tileset.maxzoom,
-        "findings": findings,
-    })
-}
+impl Inspected<'_> {
+    fn json(&self) -> Value {
+        let Self { name, size_bytes, document, head, listed, findings } = self;
+        let zooms: Vec<_> =
+            listed.by_zoom.iter().map(|(zoom, n_tiles)| json!({ "zoom": zoom, "tiles": n_tiles })).collect();
+        let mut json = tileset_json(document.tileset());
+        for (member, value) in [
+            ("archive", json!(name)),
+            ("bytes", json!(size_bytes)),
+            ("tile_kind", json!(kind(head))),
+            ("clustered", json!(head.is_clustered)),
+            ("header_bounds", json!(head.bounds)),
+            ("tiles", json!(listed.n_tiles())),
+            ("contents", json!(listed.contents.len())),
+            ("empty", json!(listed.n_empty)),
+            ("zooms", json!(zooms)),
+            ("layer", json!(document.layer())),
+            ("files", json!(document.files())),
+            ("findings", json!(findings)),
+        ] {
+            json[member] = value;
+        }
+        json
+    }
 
-fn text(
-    path: &Path,
-    size_bytes: u64,
-    document: &ArchiveDocument,
-    head: &ArchiveHead,
-    listed: &Listed,
-    findings: &[String],
-) -> String {
-    let mut text = Lines::default();
-    text.line("archive", &format!("{}, {size_bytes} bytes", path.display()));
-    let order = if head.is_clustered { "in the order of the tiles" } else { "in no order" };
-    text.line("kind", &format!("PMTiles 3 of {} images, {order}", kind(head)));
-    text.tileset(document.tileset());
-    text.line("layer", &document.layer().to_string());
-    for file in document.files().iter().filter(|file| file.layer != document.layer()) {
-        text.line("beside", &format!("layer {} in {}", file.layer, file.file));
+    fn text(&self) -> Lines {
+        let Self { name, size_bytes, document, head, listed, findings } = self;
+        let mut text = Lines::default();
+        let size = size_bytes.map_or(String::new(), |bytes| format!(", {bytes} bytes"));
+        text.line("archive", &format!("{name}{size}"));
+        let order = if head.is_clustered { "in the order of the tiles" } else { "in no order" };
+        text.line("kind", &format!("PMTiles 3 of {} images, {order}", kind(head)));
+        text.tileset(document.tileset());
+        text.line("layer", &document.layer().to_string());
+        for file in document.files().iter().filter(|file| file.layer != document.layer()) {
+            text.line("beside", &format!("layer {} in {}", file.layer, file.file));
+        }
+        for (zoom, n_tiles) in &listed.by_zoom {
+            text.line("zoom", &format!("{zoom}: {n_tiles} tiles"));
+        }
+        let empty = if listed.n_empty > 0 { format!(", {} empty", listed.n_empty) } else { String::new() };
+        text.line("tiles", &format!("{}, {} different{empty}", listed.n_tiles(), listed.contents.len()));
+        for finding in findings {
+            text.line("finding", finding);
+        }
+        text
     }
-    for (zoom, n_tiles) in &listed.by_zoom {
-        text.line("zoom", &format!("{zoom}: {n_tiles} tiles"));
-    }
-    let empty = if listed.n_empty > 0 { format!(", {} empty", listed.n_empty) } else { String::new() };
-    text.line("tiles", &format!("{}, {} different{empty}", listed.n_tiles(), listed.contents.len()));
-    for finding in findings {
-        text.line("finding", finding);
-    }
-    text.0
 }

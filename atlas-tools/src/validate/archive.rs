@@ -1,27 +1,31 @@
 //! Whether the archives of a tileset are sound.
 
-use std::path::Path;
-
 use rayon::prelude::*;
 use rustc_hash::FxHashSet;
-use voxatlas::atlas::{self, Availability, Presence, TileBitmap};
+use voxatlas::atlas::{Availability, TileBitmap};
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::source::archive::Archive;
+use voxatlas::source::{SourceConfig, SourceSpec};
 
-use super::{Finding, Report};
+use super::Report;
+use super::pyramid::Pyramid;
+use super::source::check_region;
 use crate::archives::Archives;
+use crate::outcome::Finding;
 
 /// Tiles that are checked at once; their files are in memory together.
 const BATCH: usize = 32;
 
 /// Checks the tiles of all layers.
-pub(super) fn validate(path: &Path) -> anyhow::Result<Report> {
-    let archives = Archives::open(path)?;
+pub(super) fn validate(spec: &SourceSpec, config: &SourceConfig) -> anyhow::Result<Report> {
+    let archives = Archives::open(spec, config)?;
     let availability = Availability::of(archives.document.tileset())?;
-    let mut report = Report { files: 0, listed: 0, findings: Vec::new() };
+    let (mut report, mut pyramid) = (Report { files: 0, listed: 0, findings: Vec::new() }, Pyramid::default());
     for (&layer, archive) in &archives.layers {
-        Checked { archives: &archives, availability: &availability, layer, archive }.validate(&mut report)?;
+        Checked { archives: &archives, availability: &availability, layer, archive }
+            .validate(&mut report, &mut pyramid)?;
     }
+    report.findings.extend(pyramid.findings(archives.document.tileset()));
     Ok(report)
 }
 
@@ -34,7 +38,7 @@ struct Checked<'a> {
 }
 
 impl Checked<'_> {
-    fn validate(&self, report: &mut Report) -> anyhow::Result<()> {
+    fn validate(&self, report: &mut Report, pyramid: &mut Pyramid) -> anyhow::Result<()> {
         let runtime = &self.archives.runtime;
         let mut runs = runtime.block_on(self.archive.runs())?;
         let (mut seen, mut batch) = (FxHashSet::default(), Vec::new());
@@ -49,11 +53,11 @@ impl Checked<'_> {
                     }
                 }
                 if batch.len() == BATCH {
-                    self.check(&mut batch, report);
+                    self.check(&mut batch, report, pyramid);
                 }
             }
         }
-        self.check(&mut batch, report);
+        self.check(&mut batch, report, pyramid);
         let layers = self.archives.document.tileset().voxatlas.iter().flat_map(|object| &object.layers);
         for object in layers.filter(|object| object.layer == self.layer) {
             let bitmaps = object.availability.iter().filter_map(|bitmap| TileBitmap::decode(bitmap, self.layer).ok());
@@ -67,30 +71,20 @@ impl Checked<'_> {
         Ok(())
     }
 
-    fn check(&self, batch: &mut Vec<(TileCoord, Vec<u8>)>, report: &mut Report) {
+    fn check(&self, batch: &mut Vec<(TileCoord, Vec<u8>)>, report: &mut Report, pyramid: &mut Pyramid) {
         report.files += batch.len();
-        let checked: Vec<_> = batch.par_iter().map(|(tile, bytes)| self.check_tile(*tile, bytes)).collect();
+        let checked: Vec<_> = batch
+            .par_iter()
+            .map(|(tile, bytes)| {
+                let key = RegionKey::new(*tile, self.layer);
+                (key, check_region(key, bytes, self.archives.document.tileset(), self.availability))
+            })
+            .collect();
         batch.clear();
-        report.findings.extend(checked.into_iter().flatten());
-    }
-
-    fn check_tile(&self, tile: TileCoord, bytes: &[u8]) -> Vec<Finding> {
-        let key = RegionKey::new(tile, self.layer);
-        let inspected = atlas::inspect(bytes);
-        let mut findings: Vec<_> = inspected.findings.iter().map(ToString::to_string).collect();
-        if let Some(metadata) = &inspected.metadata {
-            if metadata.key != key {
-                findings.push(format!("says that it holds {}", metadata.key));
-            }
-            let base = self.archives.document.tileset().base();
-            if metadata.base != base {
-                findings.push(format!("has base {}, the metadata have {base}", metadata.base));
-            }
+        for (key, checked) in checked {
+            report.findings.extend(checked.findings.iter().map(|finding| self.finding(key.tile, finding)));
+            pyramid.add(key, checked.mark, checked.lineage);
         }
-        if self.availability.presence(key) == Presence::Absent {
-            findings.push("the metadata do not list it".to_owned());
-        }
-        findings.iter().map(|finding| self.finding(tile, finding)).collect()
     }
 
     fn finding(&self, tile: TileCoord, finding: &str) -> Finding {

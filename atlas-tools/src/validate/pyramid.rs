@@ -7,7 +7,7 @@ use voxatlas::geo::RegionKey;
 use voxatlas::limits::ZOOM_FULL;
 use voxatlas::voxel::PYRAMID_RULES;
 
-use super::Finding;
+use crate::outcome::Finding;
 use crate::tileset_files;
 
 /// What a finding ends with that a run of the command mends.

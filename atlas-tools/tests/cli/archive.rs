@@ -1,37 +1,14 @@
 //! `atlas-tools pack`, `unpack`, and `inspect` and `validate` of archives, as a user meets them.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use pmtiles::{AsyncPmTilesReader, MmapBackend, TileCoord};
 use serde_json::Value;
 
-use crate::common::{run, tree};
+use crate::common::{copy_of_demo, demo, path, put, run, tree};
 use crate::real_data::real_data;
-
-fn path(path: &Path) -> &str {
-    path.to_str().expect("test folders are UTF-8")
-}
-
-fn demo() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/demo")
-}
-
-/// A copy of the demo city that may be spoilt.
-fn copy_of_demo(dir: &Path) -> PathBuf {
-    let copy = dir.join("demo");
-    for (name, bytes) in tree(&demo()) {
-        put(&copy, &name, &bytes);
-    }
-    copy
-}
-
-fn put(dir: &Path, name: &str, bytes: &[u8]) {
-    let path = dir.join(name);
-    std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder is made");
-    std::fs::write(path, bytes).expect("the file is written");
-}
 
 #[test]
 fn pack_then_unpack_is_the_identity() {
@@ -147,7 +124,10 @@ fn what_cannot_be_packed_is_refused() {
         assert!(errors.contains(expected), "{errors}");
     };
     check(&["pack", path(dir.path()), path(&file)], "it holds no tiles.json");
-    check(&["pack", path(&demo()), path(&dir.path().join("city.zip"))], "expected a name such as city.pmtiles");
+    check(
+        &["pack", path(&demo()), path(&dir.path().join("city.zip"))],
+        "expected a name such as city.pmtiles or city.mbtiles",
+    );
     check(&["pack", path(&demo()), path(&dir.path().join("100%.pmtiles"))], "without / \\ : ? # %");
     check(&["pack", path(&demo())], "Usage");
     run(&["pack", path(&demo()), path(&file), "--quiet"], 0);
@@ -239,4 +219,53 @@ fn the_tokyo_strip_survives_its_archive() {
     run(&["pack", path(&city), path(&file), "--quiet"], 0);
     run(&["unpack", path(&file), path(&out), "--quiet"], 0);
     assert!(tree(&city).len() > 4 && tree(&out) == tree(&city));
+}
+
+#[test]
+fn an_archive_that_claims_the_world_is_not_believed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (lie, out) = (dir.path().join("lie.pmtiles"), dir.path().join("out"));
+    let archive = std::fs::File::create(&lie).unwrap();
+    let mut writer = pmtiles::PmTilesWriter::new(pmtiles::TileType::Png).create(&archive).unwrap();
+    let tile = std::fs::read(demo().join("17/65535/65535.png")).unwrap();
+    // Thousands of tiles have the same content: one run.
+    let first = pmtiles::TileId::from(TileCoord::new(11, 0, 0).unwrap()).value();
+    for id in first..first + (1 << 14) {
+        writer.add_tile(pmtiles::TileId::new(id).unwrap().into(), &tile).unwrap();
+    }
+    writer.finalize().unwrap();
+    let (_, errors) = run(&["unpack", path(&lie), path(&out), "--quiet"], 2);
+    assert!(errors.contains("claim to be 16384 tiles") && errors.contains("--force"), "{errors}");
+    assert!(!out.exists());
+}
+
+#[cfg(feature = "mbtiles")]
+#[test]
+fn a_database_gives_back_what_was_packed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, again, out) =
+        (dir.path().join("a/city.mbtiles"), dir.path().join("b/city.mbtiles"), dir.path().join("out"));
+    let (text, _) = run(&["pack", path(&demo()), path(&file)], 0);
+    assert!(
+        text.contains("city.mbtiles: layer 0, 29 tiles") && text.contains("city.l1.mbtiles: layer 1, 1 tiles"),
+        "{text}"
+    );
+    run(&["pack", path(&demo()), path(&again), "--quiet"], 0);
+    assert!(tree(&dir.path().join("a")) == tree(&dir.path().join("b")));
+    run(&["unpack", path(&file), path(&out), "--quiet"], 0);
+    assert!(tree(&out) == tree(&demo()));
+    let (_, errors) = run(&["pack", path(&demo()), path(&file)], 2);
+    assert!(errors.contains("--force"), "{errors}");
+    std::fs::remove_file(dir.path().join("a/city.l1.mbtiles")).unwrap();
+    let (_, errors) = run(&["unpack", path(&file), path(&out), "--force"], 2);
+    assert!(errors.contains("city.l1.mbtiles: expected an MBTiles database"), "{errors}");
+}
+
+#[cfg(not(feature = "mbtiles"))]
+#[test]
+fn a_build_without_databases_says_how_to_get_them() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("city.mbtiles");
+    let (_, errors) = run(&["pack", path(&demo()), path(&file)], 2);
+    assert!(errors.contains("--features mbtiles"), "{errors}");
 }

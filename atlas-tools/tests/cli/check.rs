@@ -3,12 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use crate::common::mvt_writer::{TestFeature, tile};
-use crate::common::{X, Y, put_tile, run};
+use crate::common::{X, Y, path, put_tile, run};
 use serde_json::Value;
-
-fn path(path: &Path) -> &str {
-    path.to_str().expect("test folders are UTF-8")
-}
 
 /// A tileset of four regions.
 fn tileset(dir: &Path) -> PathBuf {

@@ -3,26 +3,12 @@
 use std::path::Path;
 
 use crate::common::mvt_writer::{TestFeature, tile};
-use crate::common::{X, Y, put_city, put_tile, run, tree};
+use crate::common::{X, Y, json, path, put_city, put_tile, region, run, tree};
 use crate::real_data::real_data;
-use serde_json::Value;
-use voxatlas::atlas::{Availability, Decoder, EncodedAtlas, Presence, Tileset, decode};
+use voxatlas::atlas::{Availability, Decoder, Presence, Tileset};
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::mesh::{BorderPolicy, Scratch, mesh_region};
 use voxatlas::voxel::{Occupancy, Region};
-
-fn path(dir: &Path) -> &str {
-    dir.to_str().expect("test folders are UTF-8")
-}
-
-fn json(text: &str) -> Value {
-    serde_json::from_str(text).expect("the summary is JSON")
-}
-
-fn region(dir: &Path, name: &str) -> Region {
-    let bytes = std::fs::read(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    decode(&EncodedAtlas::new(bytes)).expect("our files decode")
-}
 
 /// The highest occupied voxel of a column.
 fn top(region: &Region, x: u32, z: u32) -> Option<u32> {
@@ -181,8 +167,16 @@ fn a_bad_tile_costs_itself_alone() {
     assert!(errors.contains(&bad) && errors.contains("200 bytes wanted"), "{errors}");
     let files = tree(&out);
     assert!(!files.contains_key(&format!("17/{}/{}.png", 2 * X + 2, 2 * Y + 2)), "nobody knows what is there");
-    assert_eq!(files.keys().filter(|name| !name.contains(".l")).count(), 13);
+    assert_eq!(files.keys().filter(|name| name.starts_with("17/") && !name.contains(".l")).count(), 12);
     run(&["validate", path(&out)], 0);
+    // Mended, the same command makes what is missing, and what comes out is what a first run would have made.
+    put_city(&input);
+    let (summary, _) = run(&["encode", path(&input), "--out", path(&out), "--resume", "--json"], 0);
+    // Here every other tile lies beside the bad one, and may look otherwise when it can be read.
+    assert_eq!((&json(&summary)["tiles_kept"], &json(&summary)["tiles"]), (&0.into(), &16.into()));
+    let whole = dir.path().join("whole");
+    run(&["encode", path(&input), "--out", path(&whole), "--quiet"], 0);
+    assert_eq!(tree(&out), tree(&whole));
 }
 
 #[test]
@@ -205,9 +199,9 @@ fn wrong_usage_is_named() {
     check(&[input, "--out", out, "--bbox", "0,0,1,1", "--tiles", "17/1/1"], "cannot be used with");
     check(&[input, "--out", out, "--tiles", "17/1"], "17/1");
     check(&[input, "--out", out, "--jobs", "0"], "--jobs");
-    check(&[empty, "--out", out], "no vector tile found");
+    check(&[empty, "--out", out], "of no format that is known");
     check(&["/nowhere", "--out", out], "/nowhere: cannot be read");
-    check(&[file, "--out", out], "no known input");
+    check(&[file, "--out", out], "of no format that is known");
     check(&[input, "--out", file], "cannot be written");
     check(
         &[input, "--out", out, "--bbox", "-0.2,51.4,0.1,51.6"],

@@ -6,5 +6,13 @@ mod real_data;
 
 mod archive;
 mod check;
+mod decode;
 mod encode;
+mod look;
 mod pyramid;
+mod recipes;
+mod serve;
+mod shards;
+#[cfg(feature = "object-store")]
+mod store;
+mod voxel;

@@ -5,25 +5,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::common::mvt_writer::{TestFeature, tile};
-use crate::common::{X, Y, put_city, put_tile, run, tree};
+use crate::common::{X, Y, json as json_of, path, put_city, put_tile, region, run, tree};
 use crate::real_data::real_data;
 use serde_json::{Value, json};
 use voxatlas::atlas::{AtlasMetadata, Availability, Decoder, EncodedAtlas, Presence, Tileset, decode, encode};
 use voxatlas::geo::RegionKey;
 use voxatlas::voxel::{Region, down_sample};
-
-fn path(dir: &Path) -> &str {
-    dir.to_str().expect("test folders are UTF-8")
-}
-
-fn json_of(text: &str) -> Value {
-    serde_json::from_str(text).expect("the summary is JSON")
-}
-
-fn region(dir: &Path, name: &str) -> Region {
-    let bytes = std::fs::read(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    decode(&EncodedAtlas::new(bytes)).expect("our files decode")
-}
 
 fn tileset(dir: &Path) -> Tileset {
     let document = std::fs::read(dir.join("tiles.json")).expect("there is a document");

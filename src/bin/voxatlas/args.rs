@@ -1,11 +1,8 @@
 //! What was typed, and what it means.
 
-use std::path::PathBuf;
-
 use clap::{Args, Parser, Subcommand};
-use voxatlas::view::ViewSpec;
+use voxatlas::cli::{RenderArgs, SourceArgs, WatchArgs, parse_size};
 
-use crate::args_net::NetArgs;
 use crate::cache::CacheCommand;
 
 /// Stream voxel cities: fly over a tileset, or make a picture of it.
@@ -36,29 +33,6 @@ pub(crate) enum Command {
     Cache(CacheCommand),
 }
 
-/// What every command that opens a tileset takes.
-#[derive(Debug, Args)]
-pub(crate) struct SourceArgs {
-    /// A directory, a tiles.json, a .pmtiles archive, a URL of these, or a URL template such as https://host/{z}/{x}/{y}.png; without it the
-    /// embedded demo city
-    #[arg(value_name = "SOURCE")]
-    pub(crate) source: Option<String>,
-    /// Where to look from: longitude, latitude, height above the tileset's datum in metres, bearing clockwise from
-    /// north and pitch (negative looks down) in degrees
-    #[arg(long, value_name = "LON,LAT,HEIGHT_M,BEARING_DEG,PITCH_DEG", allow_hyphen_values = true)]
-    pub(crate) view: Option<ViewSpec>,
-    #[command(flatten)]
-    pub(crate) net: NetArgs,
-}
-
-/// What every command that streams takes.
-#[derive(Debug, Args)]
-pub(crate) struct WatchArgs {
-    /// Write what the stream does, region by region, to a file: a JSON object a line; an old file is overwritten
-    #[arg(long, value_name = "FILE")]
-    pub(crate) events: Option<PathBuf>,
-}
-
 /// Arguments of `voxatlas view`.
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
@@ -69,49 +43,6 @@ pub(crate) struct ViewArgs {
     pub(crate) watch: WatchArgs,
     #[command(flatten)]
     pub(crate) source: SourceArgs,
-}
-
-/// Arguments of `voxatlas render`.
-#[derive(Debug, Args)]
-pub(crate) struct RenderArgs {
-    /// The picture's size in pixels
-    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
-    pub(crate) size: (u32, u32),
-    /// The PNG to write; with --path a directory, for 0001.png and so on
-    #[arg(long, value_name = "FILE.png|DIR")]
-    pub(crate) out: PathBuf,
-    /// Fly along a path: a file with a view a line, spelled as for --view
-    #[arg(long, value_name = "FILE", conflicts_with = "view")]
-    pub(crate) path: Option<PathBuf>,
-    /// Pictures to take along the path, the first at its start and the last at its end
-    #[arg(long, value_name = "N", default_value = "12", requires = "path", value_parser = clap::value_parser!(u32).range(1..=99_999))]
-    pub(crate) frames: u32,
-    /// Metres a second along the path
-    #[arg(long, value_name = "METRES_PER_SECOND", default_value = "240", requires = "path")]
-    pub(crate) speed: f64,
-    /// Fly by the clock and show what has arrived, instead of waiting at each picture until it is complete
-    #[arg(long, requires = "path")]
-    pub(crate) realtime: bool,
-    /// Print a JSON summary on standard output
-    #[arg(long)]
-    pub(crate) json: bool,
-    /// Say nothing but errors
-    #[arg(long)]
-    pub(crate) quiet: bool,
-    #[command(flatten)]
-    pub(crate) watch: WatchArgs,
-    #[command(flatten)]
-    pub(crate) source: SourceArgs,
-}
-
-/// The largest picture edge, in pixels: what every adapter's default limits allow.
-const SIZE_PX_MAX: u32 = 8192;
-
-fn parse_size(text: &str) -> Result<(u32, u32), String> {
-    let parse = |part: &str| part.parse().ok().filter(|px| (1..=SIZE_PX_MAX).contains(px));
-    text.split_once(['x', 'X'])
-        .and_then(|(width, height)| Some((parse(width)?, parse(height)?)))
-        .ok_or_else(|| format!("expected WxH in pixels, each 1 to {SIZE_PX_MAX}, such as 1280x720"))
 }
 
 #[cfg(test)]

@@ -5,9 +5,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::{Args, Subcommand};
 use serde::Serialize;
+use voxatlas::cli::{CacheArgs, Size};
 use voxatlas::source::{CacheInfo, DiskCache};
-
-use crate::args_net::{CacheArgs, Size};
 
 /// Arguments of `voxatlas cache`.
 #[derive(Debug, Args)]

@@ -3,14 +3,10 @@
 //! Exit codes: 0 done, 1 done but regions failed, 2 usage or fatal.
 
 mod args;
-mod args_net;
 mod cache;
-mod events;
 mod hud;
 mod input;
-mod open;
 mod painter;
-mod picture;
 mod window;
 
 use std::io::IsTerminal as _;
@@ -27,7 +23,9 @@ fn main() -> ExitCode {
     init_log();
     let outcome = match cli.into_command() {
         Command::View(args) => window::run(&args),
-        Command::Render(args) => picture::run(&args),
+        Command::Render(args) => {
+            voxatlas::cli::render(&args).map(|is_whole| if is_whole { ExitCode::SUCCESS } else { ExitCode::from(1) })
+        }
         Command::Cache(command) => cache::run(&command),
     };
     outcome.unwrap_or_else(|error| {

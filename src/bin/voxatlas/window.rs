@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
+use voxatlas::cli::{self, DRAW_DISTANCE_VOXELS, EventsFile, FOV_Y_RAD};
 use voxatlas::gpu::{FrameStyle, Gpu};
 use voxatlas::render::Session;
 use voxatlas::source::Source;
@@ -21,10 +22,8 @@ use winit::keyboard::{KeyCode, PhysicalKey};
 use winit::window::{CursorGrabMode, Window, WindowId};
 
 use crate::args::ViewArgs;
-use crate::events::EventsFile;
 use crate::hud::{Hud, RegionCounts};
 use crate::input::{InputState, LOOK_BUTTON};
-use crate::open::{self, DRAW_DISTANCE_VOXELS, FOV_Y_RAD};
 use crate::painter::{Overlay, WindowSurface};
 
 /// Frames over which the frame rate is averaged.
@@ -35,8 +34,8 @@ const REST: Duration = Duration::from_secs(1);
 
 /// Runs the viewer until its window is closed.
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
-    let source = open::source(&args.source)?;
-    let first_view = open::first_view(&args.source, &source)?;
+    let source = cli::source(&args.source)?;
+    let first_view = cli::first_view(&args.source, &source)?;
     let events = args.watch.events.as_deref().map(EventsFile::create).transpose()?;
     let event_loop = EventLoop::<Wake>::with_user_event().build().context(
         "no window can be opened: is a display running (DISPLAY or WAYLAND_DISPLAY)? `voxatlas render` needs none",

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use pmtiles::{PYRAMID_SIZE_BY_ZOOM, TileId};
+use url::Url;
 
 use super::cache::DirectoryCache;
 use super::directory::{Directory, Entry, unpack};
@@ -65,6 +66,15 @@ impl Archive {
     /// The archive in a file of this machine; nothing is read yet.
     pub fn file(path: impl Into<PathBuf>, config: &SourceConfig) -> Self {
         Self::at(Place::File(path.into()), config, None, Once::absent())
+    }
+
+    /// The archive at a URL, with connections of its own; nothing is asked yet.
+    ///
+    /// # Errors
+    ///
+    /// The options of the configuration make no HTTP client.
+    pub fn url(url: Url, config: &SourceConfig) -> Result<Self, SourceError> {
+        Ok(Self::at(Place::url(url, config)?, config, None, Once::absent()))
     }
 
     /// The archive in these bytes; `name` stands for them in messages.

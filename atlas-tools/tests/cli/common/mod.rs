@@ -76,3 +76,57 @@ pub(crate) fn tree(dir: &Path) -> BTreeMap<String, Vec<u8>> {
     below(dir, "", &mut files);
     files
 }
+
+/// What a program printed as JSON.
+pub(crate) fn json(text: &str) -> serde_json::Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("no JSON: {error}: {text}"))
+}
+
+/// A region of a tileset.
+pub(crate) fn region(dir: &Path, name: &str) -> voxatlas::voxel::Region {
+    let bytes = std::fs::read(dir.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    voxatlas::atlas::decode(&voxatlas::atlas::EncodedAtlas::new(bytes)).expect("our files decode")
+}
+
+/// A path as an argument.
+pub(crate) fn path(path: &Path) -> &str {
+    path.to_str().expect("test folders are UTF-8")
+}
+
+/// The demo city, as it lies in the repository.
+pub(crate) fn demo() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/demo")
+}
+
+/// A copy of the demo city that may be spoilt.
+pub(crate) fn copy_of_demo(dir: &Path) -> PathBuf {
+    let copy = dir.join("demo");
+    for (name, bytes) in tree(&demo()) {
+        put(&copy, &name, &bytes);
+    }
+    copy
+}
+
+/// Writes a file into a folder.
+pub(crate) fn put(dir: &Path, name: &str, bytes: &[u8]) {
+    let path = dir.join(name);
+    std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("the folder is made");
+    std::fs::write(path, bytes).expect("the file is written");
+}
+
+/// Serves a folder over HTTP for as long as the tests run; its URL.
+pub(crate) fn serve(dir: &Path) -> String {
+    let files = tower_http::services::ServeDir::new(dir);
+    format!("http://{}", in_background(axum::Router::new().fallback_service(files)))
+}
+
+/// Runs a server on a thread of its own for as long as the tests run.
+pub(crate) fn in_background(router: axum::Router) -> std::net::SocketAddr {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let name = "test-server".to_owned();
+    let serve = move || runtime.block_on(async { axum::serve(listener, router).await.expect("it serves") });
+    std::thread::Builder::new().name(name).spawn(serve).expect("a thread");
+    address
+}

@@ -6,16 +6,17 @@ use std::time::Duration;
 use anyhow::{Context as _, Result};
 use clap::Args;
 use etcetera::BaseStrategy as _;
-use voxatlas::limits::CACHE_BYTES_MAX;
-use voxatlas::source::{DiskCache, HttpOptions, SourceConfig};
+
+use crate::limits::CACHE_BYTES_MAX;
+use crate::source::{DiskCache, HttpOptions, SourceConfig};
 
 /// How web servers are asked.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Web servers")]
-pub(crate) struct NetArgs {
+pub struct NetArgs {
     /// Seconds that a request may take to its first byte, or without progress
     #[arg(long, value_name = "SECONDS", default_value = "8", value_parser = parse_timeout)]
-    pub(crate) timeout: Duration,
+    timeout: Duration,
     /// A header for the server that SOURCE names, and for no other; may be repeated
     #[arg(long = "header", value_name = "NAME: VALUE")]
     headers: Vec<Hidden>,
@@ -48,7 +49,7 @@ pub(crate) struct NetArgs {
 
 /// Where the cache is.
 #[derive(Debug, Args)]
-pub(crate) struct CacheArgs {
+pub struct CacheArgs {
     /// The cache's folder; without it the one that this system has for caches
     #[arg(long, value_name = "DIR")]
     cache_dir: Option<PathBuf>,
@@ -59,7 +60,11 @@ pub(crate) struct CacheArgs {
 
 impl NetArgs {
     /// What a source is opened with.
-    pub(crate) fn config(&self) -> Result<SourceConfig> {
+    ///
+    /// # Errors
+    ///
+    /// A header, token, contact or proxy is none.
+    pub fn config(&self) -> Result<SourceConfig> {
         let mut http = HttpOptions::default();
         for header in &self.headers {
             http.add_header(&header.0).context("--header")?;
@@ -88,7 +93,7 @@ impl CacheArgs {
     /// # Errors
     ///
     /// No folder was named, and the system has none.
-    pub(crate) fn open(&self) -> Result<DiskCache> {
+    pub fn open(&self) -> Result<DiskCache> {
         let dir = match &self.cache_dir {
             Some(dir) => dir.clone(),
             None => etcetera::choose_base_strategy()
@@ -123,7 +128,10 @@ impl std::fmt::Debug for Hidden {
 
 /// A number of bytes, as people write it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Size(pub(crate) u64);
+pub struct Size(
+    /// The bytes.
+    pub u64,
+);
 
 /// Units of bytes, by the letter that they begin with.
 const UNITS: [(char, u64); 4] = [('T', 1 << 40), ('G', 1 << 30), ('M', 1 << 20), ('K', 1 << 10)];

@@ -13,11 +13,12 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use voxatlas::limits::{EVENTS_FLUSH_MILLIS, EVENTS_QUEUED_BYTES_MAX, EVENTS_QUEUED_MAX};
-use voxatlas::stream::{DebugCell, DebugEvent, Listener};
+
+use crate::limits::{EVENTS_FLUSH_MILLIS, EVENTS_QUEUED_BYTES_MAX, EVENTS_QUEUED_MAX};
+use crate::stream::{DebugCell, DebugEvent, Listener};
 
 /// A file being written. Dropping it writes what waits and closes the file.
-pub(crate) struct EventsFile {
+pub struct EventsFile {
     path: PathBuf,
     /// Present until the drop.
     queue: Option<SyncSender<DebugEvent>>,
@@ -28,7 +29,11 @@ pub(crate) struct EventsFile {
 
 impl EventsFile {
     /// Opens the file, empty.
-    pub(crate) fn create(path: &Path) -> Result<Self> {
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be written, or the system gives no thread.
+    pub fn create(path: &Path) -> Result<Self> {
         let file = File::create(path).with_context(|| format!("--events: {} cannot be written", path.display()))?;
         let (queue, events) = sync_channel(EVENTS_QUEUED_MAX);
         let queued_bytes = Arc::new(AtomicUsize::new(0));
@@ -45,7 +50,7 @@ impl EventsFile {
     }
 
     /// Writes all that it is told.
-    pub(crate) fn into_listener(mut self) -> Listener {
+    pub fn into_listener(mut self) -> Listener {
         Box::new(move |event| self.write(event))
     }
 

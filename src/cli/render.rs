@@ -1,26 +1,65 @@
-//! `voxatlas render`: pictures without a window.
+//! `render`: pictures without a window.
 
 use std::fs::File;
 use std::io::{BufWriter, IsTerminal as _, Write as _};
-use std::path::Path;
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, Result};
+use clap::Args;
 use serde::Serialize;
-use voxatlas::gpu::{FrameStyle, Picture};
-use voxatlas::render::{Failure, Pace, RenderOptions, Rendered, film, render};
-use voxatlas::stream::Progress;
-use voxatlas::view::{CameraPath, Pose, View, ViewSpec};
 
-use crate::args::RenderArgs;
-use crate::events::EventsFile;
-use crate::open::{self, DRAW_DISTANCE_VOXELS, FOV_Y_RAD};
+use super::{
+    DRAW_DISTANCE_VOXELS, EventsFile, FOV_Y_RAD, SourceArgs, WatchArgs, first_view, parse_size, source as open_source,
+};
+use crate::gpu::{FrameStyle, Picture};
+use crate::render::{Failure, Pace, RenderOptions, Rendered, film, render as render_picture};
+use crate::stream::Progress;
+use crate::view::{CameraPath, Pose, View, ViewSpec};
 
-/// Renders the picture, or the film, writes it, and says what came of it.
-pub(crate) fn run(args: &RenderArgs) -> Result<ExitCode> {
+/// Arguments of `voxatlas render` and `atlas-tools render`.
+#[derive(Debug, Args)]
+pub struct RenderArgs {
+    /// The picture's size in pixels
+    #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
+    pub size: (u32, u32),
+    /// The PNG to write; with --path a directory, for 0001.png and so on
+    #[arg(long, value_name = "FILE.png|DIR")]
+    pub out: PathBuf,
+    /// Fly along a path: a file with a view a line, spelled as for --view
+    #[arg(long, value_name = "FILE", conflicts_with = "view")]
+    pub path: Option<PathBuf>,
+    /// Pictures to take along the path, the first at its start and the last at its end
+    #[arg(long, value_name = "N", default_value = "12", requires = "path", value_parser = clap::value_parser!(u32).range(1..=99_999))]
+    pub frames: u32,
+    /// Metres a second along the path
+    #[arg(long, value_name = "METRES_PER_SECOND", default_value = "240", requires = "path")]
+    pub speed: f64,
+    /// Fly by the clock and show what has arrived, instead of waiting at each picture until it is complete
+    #[arg(long, requires = "path")]
+    pub realtime: bool,
+    /// Print a JSON summary on standard output
+    #[arg(long)]
+    pub json: bool,
+    /// Say nothing but errors
+    #[arg(long)]
+    pub quiet: bool,
+    /// What is written of the stream.
+    #[command(flatten)]
+    pub watch: WatchArgs,
+    /// What is drawn, and from where.
+    #[command(flatten)]
+    pub source: SourceArgs,
+}
+
+/// Renders the picture, or the film, writes it, and says what came of it. Yields whether every region could be drawn.
+///
+/// # Errors
+///
+/// The source or the path cannot be opened, there is no adapter to draw with, or a picture cannot be written.
+pub fn render(args: &RenderArgs) -> Result<bool> {
     let began = Instant::now();
-    let source = open::source(&args.source)?;
+    let source = open_source(&args.source)?;
     let source_name = source.name().to_owned();
     let report = |out: &Path, pose: &Pose, rendered: &Rendered, began: Instant| -> Result<()> {
         let view = ViewSpec::of(pose).to_string();
@@ -54,8 +93,8 @@ pub(crate) fn run(args: &RenderArgs) -> Result<ExitCode> {
         };
         film(source, &path, &lens(path.pose_at(0.0)), args.frames as usize, pace, options, on_progress, on_picture)?;
     } else {
-        let pose = open::first_view(&args.source, &source)?.pose();
-        let rendered = render(source, &lens(pose), options, |progress| {
+        let pose = first_view(&args.source, &source)?.pose();
+        let rendered = render_picture(source, &lens(pose), options, |progress| {
             if shows_progress {
                 show("", progress);
             }
@@ -67,7 +106,7 @@ pub(crate) fn run(args: &RenderArgs) -> Result<ExitCode> {
         report(&args.out, &pose, &rendered, began)?;
         has_failures = !rendered.failures.is_empty();
     }
-    Ok(if has_failures { ExitCode::from(1) } else { ExitCode::SUCCESS })
+    Ok(!has_failures)
 }
 
 fn read_path(file: &Path, metres_per_sec: f64) -> Result<CameraPath> {
