@@ -67,12 +67,17 @@ fn check_chunk_table(file: &mut File, header: &raw::Header, file_bytes: u64) -> 
     }
     let start = u64::from(header.offset_to_point_data);
     let offset = u64_at(file, start).ok_or("packed points that begin behind the end")?;
-    let at = if offset == u64::MAX {
-        // Written by those who could not go back: the offset stands at the end.
-        u64_at(file, file_bytes.saturating_sub(8)).ok_or("a file of fewer than 8 bytes")?
-    } else {
+    // Below the points as a signed number: written by those who could not go back. Then the offset stands at the end, or
+    // there is no table.
+    let lies_behind = |offset: u64| i64::try_from(offset).is_ok_and(|_| offset > start);
+    let at = if lies_behind(offset) {
         offset
+    } else {
+        u64_at(file, file_bytes.saturating_sub(8)).ok_or("a file of fewer than 8 bytes")?
     };
+    if !lies_behind(at) {
+        return Ok(());
+    }
     let Some(head) = u64_at(file, at) else { return Ok(()) };
     let n_chunks = head >> 32;
     // A chunk takes more bytes than one.
