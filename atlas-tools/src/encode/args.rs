@@ -103,7 +103,7 @@ pub struct JobArgs {
     /// The tile that an image of elevations covers, where its name does not tell
     #[arg(long, value_name = "Z/X/Y", help_heading = "Ground")]
     pub tile: Option<TileCoord>,
-    /// Colours the ground, and roofs without colours, from a GeoTIFF, or a folder or PMTiles archive of map tiles
+    /// Colours the ground from a GeoTIFF, or a folder or PMTiles archive of map tiles
     #[arg(long, value_name = "FILE", help_heading = "Ground")]
     pub ortho: Vec<PathBuf>,
     /// What becomes of voxels outside of layer 0
