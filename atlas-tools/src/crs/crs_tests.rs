@@ -336,6 +336,30 @@ fn a_guess_names_what_lands_in_the_box() {
     assert_eq!(guess(&[[f64::NAN; 3]], Some(tokyo)), None);
 }
 
+#[test]
+fn a_guess_is_made_from_where_a_wrong_crs_led() {
+    // A square kilometre near Tokyo Tower, in zone IX: easting, northing.
+    let [x, y] = [-7986.66, -37967.8];
+    let square = [[x - 500.0, y - 500.0, 0.0], [x + 500.0, y + 500.0, 0.0]];
+    let check = |placer: &Placer, corners: [[f64; 3]; 2], near: [f64; 4], expected: Option<&str>| {
+        let [a, b] = corners.map(|corner| placer.place(corner).unwrap());
+        let extent = [a.x.min(b.x), a.z.min(b.z), a.x.max(b.x), a.z.max(b.z)];
+        assert_eq!(guess_again(placer, extent, near).as_deref(), expected);
+    };
+    let around = [139.7, 35.6, 139.8, 35.7];
+    let within = [139.743, 35.657, 139.747, 35.660];
+    let across = [139.745, 35.6585, 140.5, 36.0];
+    for near in [around, within, across] {
+        check(&traditional("EPSG:6676"), square, near, Some("looks like EPSG:6677"));
+        let swapped = square.map(|[x, y, z]| [y, x, z]);
+        check(&traditional("EPSG:6676"), swapped, near, Some("looks like EPSG:6677, x and y swapped"));
+    }
+    check(&traditional("EPSG:6676"), square, [8.0, 47.0, 8.1, 47.1], None);
+    let delft = [[52.0, 4.36, 0.0], [52.01, 4.37, 0.0]];
+    let near = [4.3, 51.9, 4.4, 52.1];
+    check(&traditional("EPSG:4326"), delft, near, Some("looks like EPSG:4326, latitude before longitude"));
+}
+
 /// The box of a LAS header: least x, y and z, then the greatest.
 fn las_box(path: &std::path::Path) -> [[f64; 3]; 2] {
     let bytes = std::fs::read(path).unwrap();

@@ -14,6 +14,9 @@ const SAMPLES_MAX: usize = 64;
 /// in its country.
 const ALONE: [u32; 3] = [28992, 2056, 2154];
 
+/// Places that lie no farther apart are the same to a guess: JGD2000 and JGD2011, ETRS89 and WGS 84.
+const SAME_DEG: f64 = 1e-4;
+
 /// What the samples look like, such as `looks like EPSG:6677, x and y swapped`. `near` is the box where they should
 /// lie: west, south, east, north in degrees; without it only what can hardly be anything else is named.
 pub fn guess(samples: &[[f64; 3]], near: Option<[f64; 4]>) -> Option<String> {
@@ -27,12 +30,41 @@ pub fn guess(samples: &[[f64; 3]], near: Option<[f64; 4]>) -> Option<String> {
     }
 }
 
-/// The first CRS, in the order of the table, that puts every sample into the box; unswapped before swapped.
+/// What coordinates look like instead that `placer` brought into a box of the world (west, north, east, south), where
+/// they should lie in a box of degrees: west, south, east, north.
+pub fn guess_again(placer: &Placer, [west, north, east, south]: [f64; 4], near: [f64; 4]) -> Option<String> {
+    let along = |from: f64, to: f64| [from, f64::midpoint(from, to), to];
+    let places = along(north, south).into_iter().flat_map(|z| along(west, east).map(|x| [x, z]));
+    // The way back is there for all but geocentric coordinates.
+    let samples: Option<Vec<_>> =
+        places.map(|[x, z]| placer.unplace(x, z).ok().map(|[first, second]| [first, second, 0.0])).collect();
+    guess(&samples?, Some(near))
+}
+
+/// The first CRS, in the order of the table, that puts every sample into the box, unswapped before swapped; or else the
+/// one that puts them round the box, or across its edge, nearest to its middle: a map of a part is asked for by a box
+/// of that part.
 fn guess_in(samples: &[[f64; 3]], near: [f64; 4]) -> Option<String> {
-    [Axis::Xy, Axis::Yx].into_iter().find_map(|axis| {
-        let code = known::codes().find(|&code| lands(samples, code, axis, near))?;
-        Some(words(code, axis))
-    })
+    let candidates = || [Axis::Xy, Axis::Yx].into_iter().flat_map(|axis| known::codes().map(move |code| (code, axis)));
+    let around = || {
+        let found = candidates().filter_map(|(code, axis)| Some((offset_deg(samples, code, axis, near)?, code, axis)));
+        // Families that differ by centimetres put them in the same place: the first one counts.
+        let nearest = found.reduce(|best, next| if next.0 < best.0 - SAME_DEG { next } else { best });
+        nearest.map(|(_, code, axis)| (code, axis))
+    };
+    let inside = candidates().find(|&(code, axis)| lands(samples, code, axis, near));
+    inside.or_else(around).map(|(code, axis)| words(code, axis))
+}
+
+/// How far the middle of the samples would lie from that of a box that they meet, in degrees.
+fn offset_deg(samples: &[[f64; 3]], code: u32, axis: Axis, [west, south, east, north]: [f64; 4]) -> Option<f64> {
+    let placer = placer(code, axis)?;
+    let places: Option<Vec<LonLat>> = samples.iter().map(|sample| place(&placer, sample)).collect();
+    let corners = places?.into_iter().map(|at| [at.lon_deg(), at.lat_deg(), at.lon_deg(), at.lat_deg()]);
+    let [w, s, e, n] = corners.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])?;
+    let meets = w <= east && e >= west && s <= north && n >= south;
+    let [dx, dy] = [f64::midpoint(w, e) - f64::midpoint(west, east), f64::midpoint(s, n) - f64::midpoint(south, north)];
+    meets.then(|| dx.hypot(dy))
 }
 
 /// Without a box, the one CRS whose own area holds the samples, whatever the order of the axes.
@@ -58,20 +90,25 @@ fn guess_anywhere(samples: &[[f64; 3]]) -> Option<String> {
 }
 
 fn lands(samples: &[[f64; 3]], code: u32, axis: Axis, [west, south, east, north]: [f64; 4]) -> bool {
-    let options = CrsOptions { crs: Some(format!("EPSG:{code}")), axis, ..CrsOptions::default() };
-    let Ok(placer) = options.placer(AxisRule::Traditional, None, None) else { return false };
-    let is_inside = |placer: &Placer, sample: &[f64; 3]| {
-        placer.place(*sample).is_ok_and(|place| {
-            let at = LonLat::from_world(place.x, place.z);
-            let is_beside = if west <= east {
-                (west..=east).contains(&at.lon_deg())
-            } else {
-                at.lon_deg() >= west || at.lon_deg() <= east
-            };
-            is_beside && (south..=north).contains(&at.lat_deg())
-        })
+    let Some(placer) = placer(code, axis) else { return false };
+    let is_inside = |at: LonLat| {
+        let is_beside = if west <= east {
+            (west..=east).contains(&at.lon_deg())
+        } else {
+            at.lon_deg() >= west || at.lon_deg() <= east
+        };
+        is_beside && (south..=north).contains(&at.lat_deg())
     };
-    samples.iter().all(|sample| is_inside(&placer, sample))
+    samples.iter().all(|sample| place(&placer, sample).is_some_and(is_inside))
+}
+
+fn placer(code: u32, axis: Axis) -> Option<Placer> {
+    let options = CrsOptions { crs: Some(format!("EPSG:{code}")), axis, ..CrsOptions::default() };
+    options.placer(AxisRule::Traditional, None, None).ok()
+}
+
+fn place(placer: &Placer, sample: &[f64; 3]) -> Option<LonLat> {
+    placer.place(*sample).ok().map(|place| LonLat::from_world(place.x, place.z))
 }
 
 fn words(code: u32, axis: Axis) -> String {

@@ -25,7 +25,7 @@ use thiserror::Error;
 
 use crate::input::InputError;
 
-pub use guess::guess;
+pub use guess::{guess, guess_again};
 pub use placer::Placer;
 
 /// Metres in an international foot.

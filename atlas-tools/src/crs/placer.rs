@@ -39,7 +39,8 @@ pub struct Placer {
     geoid: Option<Arc<Geoid>>,
     /// The area of the CRS in the world: west, north, east, south, west of more than east never.
     area: Option<[f64; 4]>,
-    warnings: Vec<String>,
+    /// Whether heights above the ellipsoid stay what they are.
+    is_ellipsoidal: bool,
 }
 
 /// A cell of the plane of a CRS: for each corner world x and z, and the geoid's height in metres.
@@ -65,15 +66,9 @@ impl Placer {
             None if options.vertical_from == Some(Vertical::Ellipsoid) => return Err(CrsError::NoGeoid),
             _ => None,
         };
-        let mut warnings = definition.warnings.clone();
-        if is_ellipsoidal && geoid.is_none() {
-            warnings.push(
-                "heights are above the ellipsoid and are taken as they are; --geoid brings them to sea level"
-                    .to_owned(),
-            );
-        }
+        let is_ellipsoidal = is_ellipsoidal && geoid.is_none();
         let area = definition.area_deg.map(world_area);
-        Ok(Self { definition: Arc::new(definition), is_swapped, geoid, area, warnings })
+        Ok(Self { definition: Arc::new(definition), is_swapped, geoid, area, is_ellipsoidal })
     }
 
     /// The same with heights of another unit, in metres; for files that say it apart from their CRS.
@@ -220,8 +215,24 @@ impl Placer {
     }
 
     /// What a user should know of the places: ellipsoidal heights without a geoid, datum shifts that are not exact.
-    pub fn warnings(&self) -> &[String] {
-        &self.warnings
+    pub fn warnings(&self) -> Vec<String> {
+        let mut warnings = self.definition.warnings.clone();
+        if self.is_ellipsoidal {
+            let kept = "heights are above the ellipsoid and are taken as they are; --geoid brings them to sea level";
+            warnings.push(kept.to_owned());
+        }
+        warnings
+    }
+
+    /// The CRS whose heights are above the ellipsoid and stay so; `None` where they are not.
+    pub fn ellipsoidal(&self) -> Option<&str> {
+        self.is_ellipsoidal.then_some(self.definition.name.as_str())
+    }
+
+    /// The same for a file whose heights are passed over: nothing is to be said of them.
+    #[must_use]
+    pub fn without_heights(self) -> Self {
+        Self { geoid: None, is_ellipsoidal: false, ..self }
     }
 
     /// Whether a box of its coordinates is a box of the world: it is one of degrees or of Web Mercator.

@@ -9,6 +9,9 @@ use super::record::{Counts, Fallbacks, TileRecord};
 use crate::gather::Problems;
 use crate::pyramid;
 
+/// Inputs that are named in words where something was assumed of them.
+const INPUTS_NAMED_MAX: usize = 10;
+
 /// The counts of a run. Sums over tiles in their order: the same for every number of jobs.
 #[derive(Debug, Serialize)]
 pub struct Summary {
@@ -114,6 +117,11 @@ impl Summary {
             let named = tolerated.features.join(", ");
             let more = if tolerated.count as usize > tolerated.features.len() { ", ..." } else { "" };
             line("tolerated", format!("{} x {problem}: {named}{more}", tolerated.count));
+        }
+        for (what, inputs) in self.problems.assumed() {
+            let named: Vec<_> = inputs.iter().take(INPUTS_NAMED_MAX).map(String::as_str).collect();
+            let more = if inputs.len() > named.len() { ", ..." } else { "" };
+            line("assumed", format!("{what}: {}{more}", named.join(", ")));
         }
         for failure in &self.failures {
             line("failed", failure.clone());
