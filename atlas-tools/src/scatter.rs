@@ -1,8 +1,10 @@
 //! Voxels that come one by one: from surfaces, points and models of voxels.
 //!
 //! Receives dots in any order, yields them sorted, one a voxel. Where several lie in one voxel the one of the highest
-//! rank shows, among those the one of the lowest feature and colour: the order of the input does not matter.
+//! rank shows, among those the uppermost, then the one of the lowest feature and colour: the order of the input does not
+//! matter.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
 use crate::look::Tint;
@@ -25,6 +27,9 @@ pub struct Dot {
     pub feature: u32,
     /// The higher shows.
     pub rank: u8,
+    /// How high in the voxel its surface lies, in 1/256; 0 where that does not matter. The higher of one rank shows: it is
+    /// what one sees from above.
+    pub rise: u8,
 }
 
 /// The dots of a tile and of the one column round it.
@@ -37,7 +42,7 @@ pub struct Scatter {
 impl Scatter {
     /// Sorts dots and keeps one a voxel.
     pub fn new(mut dots: Vec<Dot>) -> Self {
-        dots.sort_unstable_by_key(|dot| (dot.y, dot.z, dot.x, std::cmp::Reverse(dot.rank), dot.feature, dot.tint));
+        dots.sort_unstable_by_key(|dot| (dot.y, dot.z, dot.x, Reverse((dot.rank, dot.rise)), dot.feature, dot.tint));
         dots.dedup_by_key(|dot| (dot.y, dot.z, dot.x));
         Self { dots }
     }
@@ -83,16 +88,19 @@ mod tests {
     use super::*;
 
     fn dot(x: i16, y: i32, z: i16, rank: u8, red: u8) -> Dot {
-        Dot { x, y, z, rank, feature: 0, tint: Tint::Colour([red, 0, 0]) }
+        Dot { x, y, z, rank, rise: 0, feature: 0, tint: Tint::Colour([red, 0, 0]) }
     }
 
     #[test]
     fn the_highest_rank_shows_whatever_the_order() {
         let dots = vec![dot(3, 4, 5, 1, 10), dot(3, 4, 5, 2, 20), dot(3, 4, 5, 2, 19), dot(-1, 9, 5, 0, 1)];
         let scatter = Scatter::new(dots.clone());
-        assert_eq!(scatter, Scatter::new(dots.into_iter().rev().collect()));
+        assert_eq!(scatter, Scatter::new(dots.iter().rev().copied().collect()));
         assert_eq!(find(scatter.dots(), [3, 4, 5]).unwrap().tint, Tint::Colour([19, 0, 0]));
         assert_eq!(find(scatter.dots(), [3, 5, 5]), None);
+        let upper = Dot { rise: 3, ..dot(3, 4, 5, 2, 99) };
+        let both = Scatter::new([dots, vec![upper]].concat());
+        assert_eq!(find(both.dots(), [3, 4, 5]), Some(&upper));
         // The apron does not make a tile higher.
         assert_eq!(scatter.y_range(), Some(4..5));
         assert_eq!(

@@ -22,10 +22,10 @@ struct Sums {
 /// A voxel that points lie in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BinnedVoxel {
-    /// Its column of the tile.
-    pub x: u8,
-    /// Its row of the tile.
-    pub z: u8,
+    /// Its column of the tile, -1..=256.
+    pub x: i16,
+    /// Its row of the tile, -1..=256.
+    pub z: i16,
     /// Voxels above the datum.
     pub y: i32,
     /// The mean colour of its points.
@@ -57,8 +57,8 @@ impl PointBins {
         let voxel = |(&key, sums): (&u64, &Sums)| {
             let n = u64::from(sums.n_points);
             BinnedVoxel {
-                x: (key >> 32) as u8,
-                z: (key >> 40) as u8,
+                x: (key >> 32 & 0xFFFF) as i16 - 1,
+                z: (key >> 48) as i16 - 1,
                 y: unflipped(key as u32),
                 colour: sums.rgb.map(|sum| ((sum + n / 2) / n).min(255) as u8),
                 n_points: sums.n_points,
@@ -71,10 +71,11 @@ impl PointBins {
     }
 }
 
-/// A voxel as a number: z, x, then y with its sign turned, so that the order is that of the voxels.
+/// A voxel as a number: z + 1, x + 1, then y with its sign turned, so that the order is that of the voxels.
 fn key(point: TilePoint) -> u64 {
     let y = (point.y_256 >> 8).cast_unsigned() ^ 1 << 31;
-    u64::from(point.z) << 40 | u64::from(point.x) << 32 | u64::from(y)
+    let from_apron = |along: i16| u64::from((along + 1) as u16);
+    from_apron(point.z) << 48 | from_apron(point.x) << 32 | u64::from(y)
 }
 
 fn unflipped(y: u32) -> i32 {

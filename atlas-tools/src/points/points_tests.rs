@@ -45,7 +45,9 @@ fn points_of_a_voxel_are_joined() {
     let voxels = spilt.bins(tile(0)).unwrap().voxels();
     let below = BinnedVoxel { x: 3, z: 4, y: -1, colour: [9; 3], n_points: 1, n_ground: 0 };
     let above = BinnedVoxel { x: 3, z: 4, y: 1, colour: [12, 21, 2], n_points: 2, n_ground: 1 };
-    assert_eq!(voxels, [below, above]);
+    // From the tile beside it.
+    let beside = BinnedVoxel { x: 256, z: 4, y: 51, colour: [1, 2, 3], n_points: 1, n_ground: 0 };
+    assert_eq!(voxels, [below, above, beside]);
     assert_eq!(spilt.bins(tile(1)).unwrap().voxels()[0].y, 51);
     assert!(spilt.bins(tile(2)).unwrap().is_empty());
 }
@@ -97,6 +99,45 @@ proptest! {
         for tile in plain.tiles() {
             prop_assert_eq!(plain.n_points(tile), spilt.n_points(tile));
             prop_assert_eq!(plain.bins(tile).unwrap().voxels(), spilt.bins(tile).unwrap().voxels());
+        }
+    }
+
+    #[test]
+    fn neighbours_see_each_others_borders(
+        points in prop::collection::vec((any_point(), 0u8..9), 1..60),
+    ) {
+        // On the borders between two tiles, and at their corners.
+        let onto = |(mut point, side): (CloudPoint, u8)| {
+            let corner = [f64::from(TILE.0 * 256), f64::from(TILE.1 * 256)];
+            point.place.x = corner[0] + [-0.5, 255.5, 256.5][usize::from(side % 3)];
+            point.place.z = corner[1] + [-0.5, 0.5, 255.5][usize::from(side / 3)];
+            point
+        };
+        let points: Vec<CloudPoint> = points.into_iter().map(onto).collect();
+        let spilt = spilt(&points, 500);
+        let at = |step: [i64; 2]| {
+            let tile = tile(0).offset_wrapped(step[0], step[1]).unwrap();
+            spilt.bins(tile).unwrap().voxels()
+        };
+        let middle = at([0, 0]);
+        for [dx, dz] in [[-1i64, 0], [1, 0], [0, -1], [1, -1], [-1, -1]] {
+            let shifted = |voxel: &BinnedVoxel| BinnedVoxel {
+                x: voxel.x + 256 * dx as i16,
+                z: voxel.z + 256 * dz as i16,
+                ..*voxel
+            };
+            let is_beyond = |voxel: &&BinnedVoxel| {
+                let beyond = |along: i16| i64::from(along > 255) - i64::from(along < 0);
+                [beyond(voxel.x), beyond(voxel.z)] == [dx, dz]
+            };
+            let is_shared = |voxel: &BinnedVoxel| (-1..=256).contains(&voxel.x) && (-1..=256).contains(&voxel.z);
+            let theirs: Vec<_> = at([dx, dz])
+                .iter()
+                .filter(|voxel| (0..256).contains(&voxel.x) && (0..256).contains(&voxel.z))
+                .map(shifted)
+                .filter(is_shared)
+                .collect();
+            prop_assert_eq!(middle.iter().filter(is_beyond).copied().collect::<Vec<_>>(), theirs);
         }
     }
 

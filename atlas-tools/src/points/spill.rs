@@ -30,6 +30,7 @@ pub struct PointSpill {
     tiles: Option<BTreeSet<TileCoord>>,
     waiting: BTreeMap<TileCoord, Vec<u8>>,
     waiting_bytes: usize,
+    n_points: BTreeMap<TileCoord, u64>,
     file: Option<File>,
     file_bytes: u64,
     runs: BTreeMap<TileCoord, Vec<Run>>,
@@ -53,6 +54,7 @@ impl PointSpill {
             tiles,
             waiting: BTreeMap::new(),
             waiting_bytes: 0,
+            n_points: BTreeMap::new(),
             file: None,
             file_bytes: 0,
             runs: BTreeMap::new(),
@@ -77,21 +79,43 @@ impl PointSpill {
             let row_m = metres_per_voxel_at(first.place.z);
             let in_tile = |point: &CloudPoint| place(point).filter(|&(other, _)| other == tile);
             let n = rest.iter().position(|point| in_tile(point).is_none()).unwrap_or(rest.len());
-            if self.tiles.as_ref().is_none_or(|tiles| tiles.contains(&tile)) {
-                let waiting = self.waiting.entry(tile).or_default();
-                for (point, [x, z]) in rest[..n].iter().filter_map(|point| Some((point, in_tile(point)?.1))) {
-                    let y_256 = (point.place.height_m / row_m * 256.0).floor() as i32;
-                    let kept = TilePoint { x, z, y_256, colour: point.colour, is_ground: point.is_ground };
-                    waiting.extend(kept.to_bytes());
-                }
-                self.waiting_bytes += n * TilePoint::BYTES;
-            }
+            let kept = rest[..n].iter().filter_map(|point| {
+                let [x, z] = in_tile(point)?.1.map(i16::from);
+                let y_256 = (point.place.height_m / row_m * 256.0).floor() as i32;
+                Some(TilePoint { x, z, y_256, colour: point.colour, is_ground: point.is_ground })
+            });
+            self.keep(tile, kept);
             rest = &rest[n..];
         }
         if self.waiting_bytes > self.budget_bytes {
             self.flush()?;
         }
         Ok(n_nowhere)
+    }
+
+    /// Keeps points of a tile, for the tile itself and for those at whose borders they lie.
+    fn keep(&mut self, tile: TileCoord, points: impl Iterator<Item = TilePoint>) {
+        const EDGE: i64 = REGION_VOXELS as i64;
+        let is_wanted = |tile: &TileCoord| self.tiles.as_ref().is_none_or(|tiles| tiles.contains(tile));
+        let mut own = is_wanted(&tile).then(|| self.waiting.remove(&tile).unwrap_or_default());
+        let mut n_own = 0;
+        for point in points {
+            if let Some(own) = &mut own {
+                own.extend(point.to_bytes());
+                n_own += 1;
+            }
+            for [dx, dz] in borders(point) {
+                let Some(other) = tile.offset_wrapped(dx, dz).filter(is_wanted) else { continue };
+                let seen = TilePoint { x: point.x - (EDGE * dx) as i16, z: point.z - (EDGE * dz) as i16, ..point };
+                self.waiting.entry(other).or_default().extend(seen.to_bytes());
+                self.waiting_bytes += TilePoint::BYTES;
+            }
+        }
+        if let Some(own) = own {
+            self.waiting_bytes += n_own * TilePoint::BYTES;
+            *self.n_points.entry(tile).or_default() += n_own as u64;
+            self.waiting.insert(tile, own);
+        }
     }
 
     /// All points, by tile.
@@ -103,8 +127,8 @@ impl PointSpill {
         if self.file.is_some() {
             self.flush()?;
         }
-        let Self { scratch, waiting, file, runs, .. } = self;
-        Ok(SpiltPoints { scratch, waiting, file: file.map(Mutex::new), runs })
+        let Self { scratch, waiting, n_points, file, runs, .. } = self;
+        Ok(SpiltPoints { scratch, waiting, n_points, file: file.map(Mutex::new), runs })
     }
 
     fn flush(&mut self) -> Result<(), InputError> {
@@ -122,6 +146,18 @@ impl PointSpill {
         self.waiting_bytes = 0;
         Ok(())
     }
+}
+
+/// The steps to the tiles at whose borders a point of a tile lies: up to three.
+fn borders(point: TilePoint) -> impl Iterator<Item = [i64; 2]> {
+    let step = |along: i16| match along {
+        0 => -1,
+        255 => 1,
+        _ => 0,
+    };
+    let [dx, dz]: [i64; 2] = [step(point.x), step(point.z)];
+    // The last is that of a corner, nowhere elsewhere.
+    [[dx, 0], [0, dz], [dx * dz.abs(), dz * dx.abs()]].into_iter().filter(|&step| step != [0, 0])
 }
 
 /// The tile that a point lies in, and its column and row in it.
@@ -151,6 +187,7 @@ fn refused(scratch: &Path, error: &std::io::Error) -> InputError {
 pub struct SpiltPoints {
     scratch: PathBuf,
     waiting: BTreeMap<TileCoord, Vec<u8>>,
+    n_points: BTreeMap<TileCoord, u64>,
     file: Option<Mutex<File>>,
     runs: BTreeMap<TileCoord, Vec<Run>>,
 }
@@ -158,17 +195,15 @@ pub struct SpiltPoints {
 impl SpiltPoints {
     /// The tiles that points lie in, sorted.
     pub fn tiles(&self) -> BTreeSet<TileCoord> {
-        self.waiting.keys().chain(self.runs.keys()).copied().collect()
+        self.n_points.keys().copied().collect()
     }
 
     /// How many points lie in a tile.
     pub fn n_points(&self, tile: TileCoord) -> u64 {
-        let waiting = self.waiting.get(&tile).map_or(0, Vec::len) as u64;
-        let written: u64 = self.runs.get(&tile).into_iter().flatten().map(|run| run.size_bytes).sum();
-        (waiting + written) / TilePoint::BYTES as u64
+        self.n_points.get(&tile).copied().unwrap_or_default()
     }
 
-    /// Calls `point` for every point in a tile, in the order in which they came.
+    /// Calls `point` for every point in a tile and in the columns round it, in the order in which they came.
     ///
     /// # Errors
     ///
@@ -190,7 +225,7 @@ impl SpiltPoints {
         Ok(())
     }
 
-    /// The points of a tile, joined by voxel.
+    /// The points of a tile and of the columns round it, joined by voxel.
     ///
     /// # Errors
     ///

@@ -2,15 +2,16 @@
 
 use std::path::{Path, PathBuf};
 
-use ::las::{CopcReader, Header, PointData, PointDataBuilder, Reader};
+use ::las::{Header, PointData, PointDataBuilder, Reader};
 use voxatlas::voxel::Colour;
 
 use super::colouring::{Colouring, Layout, SURVEY_POINTS, Survey, is_noise};
-use super::copc::{self, Node};
+use super::copc::{self, Chunks, Node};
 use super::file::{guarded, open};
 use crate::crs::{AxisRule, CrsError, CrsOptions, Placer};
 use crate::geokeys::{self, GeoKeys};
-use crate::input::{CloudPoint, InputError, Item, Place, Problem, Sink, Stream, Wanted};
+use crate::input::boxes::may_meet;
+use crate::input::{ByteRanges, CloudPoint, InputError, Item, Place, Problem, Sink, Stream, Wanted};
 
 /// Points that are handed on at once.
 const BATCH_POINTS: u64 = 16_384;
@@ -40,7 +41,11 @@ impl Las {
         let header = reader.header().clone();
         let placer = placer(&header, crs, path)?;
         let extent = extent(&header, &placer).map_err(|error| error.in_file(path))?;
-        let colouring = survey(&mut reader, path)?.colouring();
+        let survey = match copc::root(path, &header) {
+            Some(root) => survey_of_node(path, &header, &root)?,
+            None => survey(&mut reader, path)?,
+        };
+        let colouring = survey.colouring();
         Ok(Self { path: path.to_owned(), header, placer, colouring, extent, file_bytes })
     }
 
@@ -56,25 +61,34 @@ impl Las {
 
     /// Reads the nodes of an octree that are wanted.
     fn read_nodes(&self, nodes: &[Node], wanted: &Wanted, pour: &mut Pour<'_>) -> Result<(), InputError> {
-        let file = open(&self.path)?;
-        let mut reader = guarded(&self.path, || CopcReader::new(file))?;
+        let mut chunks = Chunks::open(&self.path, &self.header)?;
         for node in nodes {
-            let n_points = u64::from(node.entry.point_count.unsigned_abs());
-            // A node whose place is not known may lie anywhere.
-            if self.box_of(node).is_some_and(|extent| !wanted.meets(extent)) {
-                pour.pass(n_points);
+            if !may_meet(&self.placer, wanted, node.bounds) {
+                pour.pass(u64::from(node.n_points));
                 continue;
             }
-            let points = guarded(&self.path, || reader.read_entry(&node.entry))?;
-            for batch in points.raw_bytes().chunks(points.record_len() * BATCH_POINTS as usize) {
+            let records = chunks.read(node)?;
+            for batch in records.chunks(pour.layout.record_bytes * BATCH_POINTS as usize) {
                 pour.batch(batch)?;
             }
         }
         Ok(())
     }
 
-    fn box_of(&self, node: &Node) -> Option<[f64; 4]> {
-        box_round(&self.placer, node.bounds, 4).ok()
+    /// Reads the whole file where everything is wanted, or it has no octree that can be followed.
+    fn read_wanted(&self, wanted: &Wanted, pour: &mut Pour<'_>) -> Result<(), InputError> {
+        if let Some(nodes) = self.nodes(wanted) {
+            return self.read_nodes(&nodes, wanted, pour);
+        }
+        if !wanted.boxes.is_empty() && self.header.copc_info_vlr().is_some() {
+            pour.sink.problem("the octree", Problem::BadRecord);
+        }
+        self.read_all(pour)
+    }
+
+    /// The nodes of the octree; `None` where there is none that is sound, or all of it is wanted.
+    fn nodes(&self, wanted: &Wanted) -> Option<Vec<Node>> {
+        if wanted.boxes.is_empty() { None } else { copc::nodes(&self.path, &self.header) }
     }
 
     /// Reads all points from the first to the last.
@@ -98,17 +112,26 @@ impl Stream for Las {
         Ok(self.extent)
     }
 
+    fn bytes(&self, wanted: &Wanted) -> Result<Option<ByteRanges>, InputError> {
+        let Some(nodes) = self.nodes(wanted) else { return Ok(None) };
+        // Before the points lie the header and its records, behind them the hierarchy.
+        let begin = nodes.iter().map(|node| node.range().start).min().unwrap_or(self.file_bytes);
+        let end = nodes.iter().map(|node| node.range().end).max().unwrap_or(0).min(self.file_bytes);
+        let wanted_nodes = nodes.iter().filter(|node| may_meet(&self.placer, wanted, node.bounds)).map(Node::range);
+        Ok(Some(wanted_nodes.chain([0..begin, end..self.file_bytes]).collect()))
+    }
+
+    fn placers(&self) -> Vec<Placer> {
+        vec![self.placer.clone()]
+    }
+
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {
         if self.extent.is_none_or(|extent| !wanted.meets(extent)) {
             return Ok(());
         }
         let layout = Layout::new(*self.header.point_format());
         let mut pour = Pour { las: self, layout, sink, n_done: 0, usable: Usable::default() };
-        let nodes = if wanted.boxes.is_empty() { None } else { copc::nodes(&self.path, &self.header) };
-        match nodes {
-            Some(nodes) => self.read_nodes(&nodes, wanted, &mut pour),
-            None => self.read_all(&mut pour),
-        }
+        self.read_wanted(wanted, &mut pour)
     }
 }
 
@@ -208,6 +231,17 @@ fn batch_of(header: &Header) -> PointData {
     PointDataBuilder::new().for_header(header).build()
 }
 
+/// Looks at the points of a node of an octree: those of the root lie all over the file's extent.
+fn survey_of_node(path: &Path, header: &Header, node: &Node) -> Result<Survey, InputError> {
+    let mut survey = Survey::default();
+    let layout = Layout::new(*header.point_format());
+    for record in Chunks::open(path, header)?.read(node)?.chunks_exact(layout.record_bytes) {
+        survey.see(layout, record);
+    }
+    Ok(survey)
+}
+
+/// Looks at the first points of a file.
 fn survey(reader: &mut Reader, path: &Path) -> Result<Survey, InputError> {
     let mut survey = Survey::default();
     let layout = Layout::new(*reader.header().point_format());
@@ -262,15 +296,16 @@ fn extent(header: &Header, placer: &Placer) -> Result<Option<[f64; 4]>, CrsError
         return Ok(None);
     }
     let bounds = header.bounds();
-    box_round(placer, [bounds.min.x, bounds.min.y, bounds.max.x, bounds.max.y], 32).map(Some)
+    box_round(placer, [bounds.min.x, bounds.min.y, bounds.max.x, bounds.max.y]).map(Some)
 }
 
-/// The world's box round a box of the file, by so many places along each edge.
-fn box_round(placer: &Placer, [x0, y0, x1, y1]: [f64; 4], n_steps: u32) -> Result<[f64; 4], CrsError> {
+/// The world's box round a box of the file, by places along its edges.
+fn box_round(placer: &Placer, [x0, y0, x1, y1]: [f64; 4]) -> Result<[f64; 4], CrsError> {
+    const STEPS: u32 = 32;
     let start = [f64::INFINITY, f64::INFINITY, f64::NEG_INFINITY, f64::NEG_INFINITY];
     let mut found = start;
-    for step in 0..=n_steps {
-        let along = f64::from(step) / f64::from(n_steps);
+    for step in 0..=STEPS {
+        let along = f64::from(step) / f64::from(STEPS);
         let (x, y) = (x0 + (x1 - x0) * along, y0 + (y1 - y0) * along);
         for coordinates in [[x, y0], [x, y1], [x0, y], [x1, y]] {
             let place = placer.place([coordinates[0], coordinates[1], 0.0])?;

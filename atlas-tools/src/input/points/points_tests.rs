@@ -12,10 +12,10 @@ use crate::real_data::real_data;
 
 /// Keeps the points and counts what was left out.
 #[derive(Default)]
-struct Kept {
-    points: Vec<CloudPoint>,
+pub(super) struct Kept {
+    pub(super) points: Vec<CloudPoint>,
     n_batches: usize,
-    problems: Vec<(String, Problem)>,
+    pub(super) problems: Vec<(String, Problem)>,
     progress: u64,
 }
 
@@ -41,11 +41,11 @@ impl Sink for Kept {
     }
 }
 
-fn given(crs: &str) -> CrsOptions {
+pub(super) fn given(crs: &str) -> CrsOptions {
     CrsOptions { crs: Some(crs.to_owned()), ..CrsOptions::default() }
 }
 
-fn read(path: &Path, crs: &CrsOptions, wanted: &Wanted) -> Result<Kept, String> {
+pub(super) fn read(path: &Path, crs: &CrsOptions, wanted: &Wanted) -> Result<Kept, String> {
     let mut kept = Kept::default();
     let las = Las::open(path, crs).map_err(|error| error.to_string())?;
     las.read(wanted, &mut kept).map_err(|error| error.to_string())?;
@@ -263,4 +263,16 @@ fn nirayama_needs_its_crs() {
     let error = Las::open(&path, &swapped).and_then(|las| las.extent());
     let there = error.ok().flatten().map(|[west, north, ..]| LonLat::from_world(west, north));
     assert!(there.is_none_or(|there| (there.lon_deg() - 137.31).abs() < 0.02), "{there:?}");
+}
+
+#[test]
+fn a_wrong_zone_is_guessed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(folder.path(), (1, 2), 2, false, &[point(0.0, 1, [9; 3]), point(30.0, 1, [9; 3])], Vec::new());
+    let nirayama = [138.9, 35.0, 139.0, 35.1];
+    let guess = |crs: &CrsOptions| Las::open(&path, crs).unwrap().guess(nirayama);
+    assert_eq!(guess(&given("EPSG:6677")).as_deref(), Some("looks like EPSG:6676"));
+    let swapped = CrsOptions { axis: Axis::Yx, ..given("EPSG:6677") };
+    assert_eq!(guess(&swapped).as_deref(), Some("looks like EPSG:6676"));
+    assert_eq!(Las::open(&path, &given("EPSG:6677")).unwrap().guess([4.0, 52.0, 4.1, 52.1]), None);
 }
