@@ -30,6 +30,9 @@ pub const SIDE: usize = REGION_VOXELS as usize + 2 * APRON;
 /// Marks a column of open ground.
 const NO_BUILDING: u32 = u32::MAX;
 
+/// How far a guessed ground may be off, in voxels: what lies deeper below it is a cellar.
+const GUESS_ERROR: i32 = 8;
+
 /// Marks a column without ground.
 const NO_GROUND: i32 = i32::MIN;
 
@@ -85,6 +88,24 @@ impl Columns {
     /// The column lies outside the apron.
     pub fn ground(&self, x: i32, z: i32) -> Option<i32> {
         Some(self.grounds[idx(x, z)]).filter(|&ground| ground != NO_GROUND)
+    }
+
+    /// Uncovers what stands at a column at a height of its own, with its lowest voxel at `y`: a ground that was only guessed
+    /// from what stands around buries it by little, and goes down to it.
+    ///
+    /// # Panics
+    ///
+    /// The column lies outside the apron.
+    pub fn uncover(&mut self, x: i32, z: i32, y: i32) {
+        let at = idx(x, z);
+        let ground = self.grounds[at];
+        if ground == NO_GROUND || !(1..=GUESS_ERROR).contains(&ground.saturating_sub(y)) {
+            return;
+        }
+        self.grounds[at] = y;
+        if self.highest[at].building == NO_BUILDING {
+            self.highest[at].top = y;
+        }
     }
 
     /// The y of the highest top face at a column: a building's, or the ground's; 0 where there is neither.

@@ -202,3 +202,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_guessed_ground_uncovers_what_it_buries_by_little() {
+    let mut columns = Columns::open();
+    // The ground of an open plan is at 0.
+    columns.uncover(3, 4, -2);
+    columns.uncover(5, 4, -9);
+    columns.uncover(6, 4, 7);
+    let grounds = [3, 5, 6, 7].map(|x| columns.ground(x, 4));
+    assert_eq!(grounds, [Some(-2), Some(0), Some(0), Some(0)]);
+    assert_eq!((columns.top(3, 4), columns.top(5, 4)), (-2, 0));
+}

@@ -27,7 +27,7 @@ pub(crate) fn dots_of(model: &VoxelModel, tile: TileCoord, feature: u32, rank: u
         for x in -1..=last {
             let at_x = in_model(west + f64::from(x) + 0.5 - corner[0], model.edge);
             column(model, &by_place, [at_x, at_z], floor, |y, colour| {
-                dots.push(Dot { x, y, z, tint: Tint::Colour(colour), feature, rank });
+                dots.push(Dot { x, y, z, tint: Tint::Colour(colour), feature, rank, rise: 0 });
             });
         }
     }

@@ -56,7 +56,7 @@ impl Band {
     /// Adds the dots of a piece; `offset` is the window's corner in columns of the tile.
     fn dots(&self, piece: &Piece, feature: u32, textures: &TextureStore, offset: [i64; 2], dots: &mut Vec<Dot>) {
         let look = Look::new(piece, self.frame.voxel_m);
-        let mut put = |[x, y, z]: [u32; 3], tint: Tint, rank: u8| {
+        let mut put = |[x, y, z]: [u32; 3], tint: Tint, rank: u8, rise: u8| {
             dots.push(Dot {
                 x: (i64::from(x) + offset[0]) as i16,
                 y: (i64::from(y) + self.frame.corner[1]) as i32,
@@ -64,6 +64,7 @@ impl Band {
                 tint,
                 feature,
                 rank,
+                rise,
             });
         };
         let mut solid = Vec::new();
@@ -80,14 +81,14 @@ impl Band {
                 let painter = Painter { look: &look, face, surface, idx, triangle, textures, frame: &self.frame };
                 voxels_of(triangle, self.window, &mut |voxel| {
                     if let Some(tint) = painter.tint(voxel) {
-                        put(voxel, tint, INSIDE_RANK + 1 + face.kind as u8);
+                        put(voxel, tint, INSIDE_RANK + 1 + face.kind as u8, painter.rise(voxel));
                     }
                 });
             }
         }
         if !solid.is_empty() {
             let inside = Tint::Ink(look.style.inside());
-            inside_of(&solid, self.window, &mut |x, z, ys| ys.for_each(|y| put([x, y, z], inside, INSIDE_RANK)));
+            inside_of(&solid, self.window, &mut |x, z, ys| ys.for_each(|y| put([x, y, z], inside, INSIDE_RANK, 0)));
         }
     }
 }
@@ -109,6 +110,8 @@ struct Face {
     /// Along the wall: the unit vector in x and z.
     along: [f64; 2],
     is_level: bool,
+    /// Whether it is seen from above rather than from the side.
+    is_upward: bool,
 }
 
 impl Look {
@@ -135,12 +138,13 @@ impl Look {
         let length = libm::sqrt(flat * flat + normal[1] * normal[1]);
         let rise = if length > 0.0 { normal[1].abs() / length } else { 1.0 };
         let along = if flat > 0.0 { [-normal[2] / flat, normal[0] / flat] } else { [1.0, 0.0] };
+        let is_upward = rise > LEVEL;
         let kind = match surface.kind {
-            SurfaceKind::Other if rise > LEVEL => SurfaceKind::Roof,
+            SurfaceKind::Other if is_upward => SurfaceKind::Roof,
             SurfaceKind::Other => SurfaceKind::Wall,
             kind => kind,
         };
-        Face { kind, along, is_level: rise > 0.98 }
+        Face { kind, along, is_level: rise > 0.98, is_upward }
     }
 
     /// The tint at a place of a face that has no colour.
@@ -202,6 +206,17 @@ impl Painter<'_> {
             }
             Paint::Look => Some(self.by_look(voxel)),
         }
+    }
+
+    /// How high in a voxel the triangle lies, in 1/256; 0 where it stands upright.
+    fn rise(&self, voxel: [u32; 3]) -> u8 {
+        if !self.face.is_upward {
+            return 0;
+        }
+        let weights = barycentric_at(self.triangle, voxel);
+        let y: f64 = self.triangle.iter().zip(weights).map(|(corner, weight)| corner[1] as f64 * weight).sum();
+        // The cast saturates: the triangle may leave the voxel before it reaches the middle.
+        ((y - f64::from(voxel[1]) * UNITS as f64) * 256.0 / UNITS as f64) as u8
     }
 
     fn by_look(&self, voxel: [u32; 3]) -> Tint {

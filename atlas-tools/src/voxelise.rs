@@ -55,6 +55,9 @@ pub struct Scene<'a> {
     pub features: &'a [Told],
     /// The tint of the ground's surface where the sources tell it, by column x + 256 z; empty where none tells any.
     pub cover: &'a [Option<Tint>],
+    /// The colour of the ground and of the roofs as an image from above has it, by column x + 256 z; empty where there is
+    /// none. It shows in place of looks that were made up and of covers, not of colours that a feature has of its own.
+    pub ortho: &'a [Option<Colour>],
     /// Voxels beside those of the plan.
     pub scatter: &'a Scatter,
     /// Edge of a voxel, in metres.
@@ -127,7 +130,9 @@ impl<'a> Voxeliser<'a> {
         let spaces = Spaces::new(scene.columns);
         let cells = || (0..EDGE).flat_map(|z| (0..EDGE).map(move |x| (x, z)));
         let surfaces = cells().map(|(x, z)| {
-            let known = scene.cover.get((x + EDGE * z) as usize).copied().flatten();
+            let column = (x + EDGE * z) as usize;
+            let seen = scene.ortho.get(column).copied().flatten().map(Tint::Colour);
+            let known = seen.or_else(|| scene.cover.get(column).copied().flatten());
             let tint = known.unwrap_or_else(|| Tint::Ink(look::ground(spaces.at(x, z))));
             let beside = [(-1, 0), (1, 0), (0, -1), (0, 1)].map(|(dx, dz)| scene.columns.ground(x + dx, z + dz));
             Surface { tint, low: beside.into_iter().flatten().min().unwrap_or(i32::MIN) }
@@ -171,7 +176,8 @@ impl<'a> Voxeliser<'a> {
             occupancy.row_mut((dot.y - range.start) as u32, dot.z as u32)[x / 64] |= 1 << (x % 64);
         }
         let tint = |x: u32, y: u32, z: u32| self.tint(dots, x as i32, range.start + y as i32, z as i32);
-        let is_inked = dots.iter().all(|dot| matches!(dot.tint, Tint::Ink(_)))
+        let is_inked = self.scene.ortho.iter().all(Option::is_none)
+            && dots.iter().all(|dot| matches!(dot.tint, Tint::Ink(_)))
             && self.scene.cover.iter().flatten().all(|tint| matches!(tint, Tint::Ink(_)))
             && self.scene.features.iter().all(|told| told.wall.is_none() && told.roof.is_none());
         if is_inked {
@@ -213,15 +219,17 @@ impl<'a> Voxeliser<'a> {
 
     /// The tint of an occupied voxel, y above the datum.
     fn tint(&self, dots: &[Dot], x: i32, y: i32, z: i32) -> Tint {
-        if !dots.is_empty()
-            && let Some(dot) = find(dots, [x, y, z])
-        {
-            return dot.tint;
-        }
         let column = (x + EDGE * z) as usize;
-        match self.span_at(x, y, z) {
-            Some(span) => self.building_tint(span, column, y),
-            None => self.ground_tint(x, y, z, column),
+        let tint = match find(dots, [x, y, z]) {
+            Some(dot) => dot.tint,
+            None => match self.span_at(x, y, z) {
+                Some(span) => self.building_tint(span, column, y),
+                None => self.ground_tint(x, y, z, column),
+            },
+        };
+        match (tint, self.scene.ortho.get(column)) {
+            (Tint::Ink(ink), Some(Some(seen))) if ink.is_roof() => Tint::Colour(*seen),
+            _ => tint,
         }
     }
 

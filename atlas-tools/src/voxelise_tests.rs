@@ -23,7 +23,16 @@ const FEATURES: [Told; 1] = [Told { wall: None, roof: None, footing: Footing::At
 static NO_SCATTER: std::sync::LazyLock<Scatter> = std::sync::LazyLock::new(Scatter::default);
 
 fn scene<'a>(columns: &'a Columns, buildings: &'a [Painted]) -> Scene<'a> {
-    Scene { columns, buildings, features: &FEATURES, cover: &[], scatter: &NO_SCATTER, voxel_m: 1.0, has_ground: true }
+    Scene {
+        columns,
+        buildings,
+        features: &FEATURES,
+        cover: &[],
+        ortho: &[],
+        scatter: &NO_SCATTER,
+        voxel_m: 1.0,
+        has_ground: true,
+    }
 }
 
 fn colour_of(ink: Ink) -> Colour {
@@ -95,6 +104,31 @@ fn roofs_walls_and_insides_differ() {
 }
 
 #[test]
+fn an_image_from_above_colours_the_ground_and_the_roofs() {
+    const SEEN: Colour = [12, 34, 56];
+    let mut columns = Columns::open();
+    let buildings = [painted(1, 30.0)];
+    block(&mut columns, [100, 100], 20, 30, 0);
+    let mut ortho = vec![Some(SEEN); 256 * 256];
+    ortho[256 * 110 + 105] = None;
+    let cover = vec![Some(Tint::Ink(Ink::ground(Ground::Water))); 256 * 256];
+    let of_features = |features: &[Told], [x, y, z]: [u32; 3]| {
+        let scene = Scene { features, cover: &cover, ortho: &ortho, ..scene(&columns, &buildings) };
+        Voxeliser::new(scene).region(0).colours.get(x, y, z)
+    };
+    let plain = |[x, y, z]: [u32; 3]| Voxeliser::new(scene(&columns, &buildings)).region(0).colours.get(x, y, z);
+    let (roof, unseen, wall, inside) = ([110, 61, 110], [105, 61, 110], [110, 40, 100], [110, 40, 110]);
+    assert_eq!(of_features(&FEATURES, [10, 31, 10]), SEEN);
+    assert_eq!(of_features(&FEATURES, roof), SEEN);
+    for place in [unseen, wall, inside] {
+        assert_eq!(of_features(&FEATURES, place), plain(place), "{place:?}");
+    }
+    // A roof that has a colour of its own keeps it.
+    let told = [Told { roof: Some([200, 0, 0]), ..FEATURES[0] }];
+    assert_eq!(of_features(&told, roof), [200, 0, 0]);
+}
+
+#[test]
 fn party_walls_are_plain() {
     let mut columns = Columns::open();
     let buildings = [painted(1, 30.0), painted(2, 30.0)];
@@ -135,7 +169,7 @@ fn a_building_across_a_border_goes_on_in_the_next_tile() {
 #[test]
 fn scatter_shows_over_the_plan_in_any_layer() {
     let columns = Columns::open();
-    let dot = |y: i32, tint: Tint| Dot { x: 7, y, z: 9, tint, feature: 4, rank: 1 };
+    let dot = |y: i32, tint: Tint| Dot { x: 7, y, z: 9, tint, feature: 4, rank: 1, rise: 0 };
     let red = Tint::Colour([200, 10, 10]);
     let scatter = Scatter::new(vec![dot(-1, red), dot(400, red), dot(-300, Tint::Ink(Ink::ground(Ground::Water)))]);
     let voxeliser = Voxeliser::new(Scene { scatter: &scatter, ..scene(&columns, &[]) });

@@ -209,6 +209,11 @@ impl Ink {
         Self((MAST_AT + part as usize) as u8)
     }
 
+    /// Whether it is the ink of a roof.
+    pub fn is_roof(self) -> bool {
+        (ROOFS_AT..GROUND_AT).contains(&usize::from(self.0))
+    }
+
     /// Its colour.
     pub fn colour(self) -> Colour {
         PALETTE[usize::from(self.0)]

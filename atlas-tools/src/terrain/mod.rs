@@ -27,6 +27,7 @@ use voxatlas::limits::{REGION_VOXELS, ZOOM_FULL};
 
 pub use stack::GroundStack;
 
+use crate::crs::Placer;
 use crate::input::InputError;
 
 /// Columns and rows of a tile.
@@ -46,6 +47,11 @@ pub trait Elevation: Send + Sync {
     /// The box round it, world x and z in z17 voxels: west, north, east, south. East lies beyond the end of the world
     /// where the source crosses the antimeridian.
     fn extent(&self) -> [f64; 4];
+
+    /// How its coordinates and heights are taken; `None` where its format leaves no choice.
+    fn placer(&self) -> Option<&Placer> {
+        None
+    }
 
     /// The heights of a z17 tile; `None` where the source has none in it.
     ///

@@ -56,6 +56,10 @@ impl Elevation for GeoTiffElevation {
         self.extent
     }
 
+    fn placer(&self) -> Option<&Placer> {
+        Some(&self.placer)
+    }
+
     fn tile(&self, tile: TileCoord) -> Result<Option<HeightTile>, InputError> {
         let warp = Warp::new(tile, &self.placer, self.header.transform, self.header.levels[0].size);
         let Some(warp) = warp.map_err(|error| error.in_file(&self.header.path))? else { return Ok(None) };

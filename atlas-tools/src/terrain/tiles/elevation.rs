@@ -114,10 +114,17 @@ fn is_text(path: &Path) -> bool {
 /// The encoding that the first tiles give away; `None` where they are all text.
 fn guess(store: &TileStore) -> Result<Option<TerrainEncoding>, InputError> {
     let mut has_pictures = false;
+    let mut failed = None;
     for tile in store.some_tiles() {
         let Some((name, bytes)) = store.read(tile)?.filter(|(name, _)| !is_text(name)) else { continue };
+        let picture = match Picture::decode(&bytes) {
+            Ok(picture) => picture,
+            Err(what) => {
+                failed = failed.or_else(|| Some(malformed(&name, what)));
+                continue;
+            }
+        };
         has_pictures = true;
-        let picture = Picture::decode(&bytes).map_err(|what| malformed(&name, what))?;
         if let Some(encoding) = TerrainEncoding::in_pixels(&picture) {
             return Ok(Some(encoding));
         }
@@ -126,7 +133,7 @@ fn guess(store: &TileStore) -> Result<Option<TerrainEncoding>, InputError> {
         let what = "heights in an encoding that neither path nor pixels tell: expected --terrain-encoding terrarium, mapbox or gsi";
         return Err(malformed(store.path(), what.to_owned()));
     }
-    Ok(None)
+    failed.map_or(Ok(None), Err)
 }
 
 fn grid(name: &Path, bytes: &[u8], encoding: Option<TerrainEncoding>) -> Result<HeightGrid, InputError> {

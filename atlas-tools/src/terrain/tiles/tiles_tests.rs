@@ -99,7 +99,9 @@ fn finer_tiles_go_before_coarser_ones_where_they_are() {
 #[test]
 fn a_broken_tile_is_an_error_for_those_that_need_it() {
     let file = png(256, |_, _| terrarium(10));
-    let folder = folder(&[("16/1/0.png", &file), ("16/2/0.png", &file[..400]), ("16/5/0.png", &file)]);
+    // The last is the one that is looked at first.
+    let last: (&str, &[u8]) = ("16/9/0.png", b"<html>");
+    let folder = folder(&[("16/1/0.png", &file), ("16/2/0.png", &file[..400]), ("16/5/0.png", &file), last]);
     let tiles = open(folder.path(), Some(TerrainEncoding::Terrarium), None).unwrap();
     let outcome = |x: u32| tiles.tile(TileCoord::new(ZOOM_FULL, x, 0).unwrap());
     assert!(outcome(2).is_ok());

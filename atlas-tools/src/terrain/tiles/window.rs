@@ -51,11 +51,21 @@ impl<G: Grid> TileGrids<G> {
         }
         let mut grids = Self { store, decode, zooms: usable, kept: Cache::new(budget_bytes) };
         let mut side = SIDE as u32;
+        // One that cannot be read costs those who need it; all of them are no data.
+        let mut failed = None;
         for tile in grids.store.some_tiles() {
-            if let Some(grid) = grids.load(tile)?.as_ref() {
-                side = grid.side();
-                break;
+            match grids.load(tile) {
+                Ok(grid) => {
+                    let Some(grid) = grid.as_ref() else { continue };
+                    side = grid.side();
+                    failed = None;
+                    break;
+                }
+                Err(error) => failed = failed.or(Some(error)),
             }
+        }
+        if let Some(error) = failed {
+            return Err(error);
         }
         grids.zooms.sort_by_key(|&zoom| {
             let is_fine = pixels_a_voxel(zoom, side) >= 1.0;
