@@ -2,15 +2,22 @@
 //! ends the program at once.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-/// A flag that Ctrl-C and SIGTERM set; call it once a program.
+/// The flag of this program, once somebody has asked for it.
+static FLAG: Mutex<Option<Arc<AtomicBool>>> = Mutex::new(None);
+
+/// A flag that Ctrl-C and SIGTERM set; the same for everybody in a program, since a command may run another.
 ///
 /// # Errors
 ///
 /// The system refuses a thread or the signal's handler.
 pub fn flag() -> io::Result<Arc<AtomicBool>> {
+    let mut known = FLAG.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(flag) = known.as_ref() {
+        return Ok(Arc::clone(flag));
+    }
     let flag = Arc::new(AtomicBool::new(false));
     let shared = Arc::clone(&flag);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
@@ -26,7 +33,7 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
         });
     };
     std::thread::Builder::new().name("interrupt".to_owned()).spawn(wait)?;
-    Ok(flag)
+    Ok(Arc::clone(known.insert(flag)))
 }
 
 /// Waits for the next signal that asks to stop.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use clap::Args;
+use clap::{Args, Command, Id};
 use voxatlas::geo::{Bbox, TileCoord};
 use voxatlas::voxel::Colour;
 
@@ -76,7 +76,7 @@ pub struct JobArgs {
     #[arg(long, value_name = "FILE", requires = "color_by", help_heading = "Features")]
     pub palette: Option<PathBuf>,
     /// The encoding of text in files that do not name theirs, such as Shift_JIS
-    #[arg(long, value_name = "LABEL", help_heading = "Features")]
+    #[arg(long, value_name = "LABEL", value_parser = encoding, help_heading = "Features")]
     pub encoding: Option<String>,
     /// The level of detail of city models to read [default: the finest of each feature]
     #[arg(long, value_name = "LOD", help_heading = "Features")]
@@ -103,7 +103,7 @@ pub struct JobArgs {
     /// The tile that an image of elevations covers, where its name does not tell
     #[arg(long, value_name = "Z/X/Y", help_heading = "Ground")]
     pub tile: Option<TileCoord>,
-    /// Colours the ground from a GeoTIFF, or a folder or PMTiles archive of map tiles
+    /// Colours the ground and the roofs from a GeoTIFF, or a folder or PMTiles archive of map tiles
     #[arg(long, value_name = "FILE", help_heading = "Ground")]
     pub ortho: Vec<PathBuf>,
     /// What becomes of voxels outside of layer 0
@@ -116,6 +116,12 @@ pub struct JobArgs {
 }
 
 impl JobArgs {
+    /// What clap calls these arguments, for one that none of them may stand beside.
+    pub(super) fn ids() -> Vec<Id> {
+        let command = Self::augment_args(Command::new(""));
+        command.get_arguments().map(|argument| argument.get_id().clone()).collect()
+    }
+
     /// What the command line asks for.
     pub fn asked(&self) -> Asked<'_> {
         match self.bbox {
@@ -186,6 +192,14 @@ impl JobArgs {
             attribution: self.attribution.clone(),
         })
     }
+}
+
+/// The name of an encoding that is known.
+fn encoding(label: &str) -> Result<String, String> {
+    let known = encoding_rs::Encoding::for_label(label.as_bytes());
+    known
+        .map(|_| label.to_owned())
+        .ok_or_else(|| "expected a label such as Shift_JIS, windows-1252 or utf-8".to_owned())
 }
 
 fn read_palette(file: &Path) -> anyhow::Result<BTreeMap<String, Colour>> {

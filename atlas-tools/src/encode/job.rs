@@ -1,6 +1,6 @@
 //! All that decides what a run makes: what a plan file carries from one machine to the others.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use anyhow::bail;
@@ -8,10 +8,11 @@ use serde::{Deserialize, Serialize};
 use voxatlas::geo::{Bbox, LonLat, TileCoord};
 use voxatlas::limits::ZOOM_FULL;
 
+use super::Needs;
 use super::plan::{Asked, check_count, chosen};
 use super::record::sha256;
 use super::settings::Settings;
-use crate::input::{self, Opened, Wanted};
+use crate::input::{self, InputFile, Opened, Wanted};
 
 /// The zoom of the source tiles into which footprints are sorted where no input has source tiles of its own.
 const SOURCE_ZOOM: u8 = 16;
@@ -20,7 +21,7 @@ const SOURCE_ZOOM: u8 = 16;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Job {
     /// The inputs, in the order of the command line.
-    pub inputs: Vec<PathBuf>,
+    pub inputs: Vec<InputFile>,
     /// The settings.
     pub settings: Settings,
     /// The zoom of the source tiles.
@@ -32,22 +33,23 @@ pub struct Job {
 }
 
 impl Job {
-    /// Chooses the tiles of a run: the job, and the boxes round its inputs.
+    /// Chooses the tiles of a run: the job, and its inputs to be asked what tiles need of them.
     ///
     /// # Errors
     ///
     /// An input cannot be used, or holds nothing of what is asked for.
-    pub fn new(paths: &[PathBuf], settings: Settings, asked: Asked<'_>) -> anyhow::Result<(Self, Extents)> {
+    pub fn new(paths: &[PathBuf], settings: Settings, asked: Asked<'_>) -> anyhow::Result<(Self, Needs)> {
         let inputs = input::expand(paths)?;
         let opened = input::open(&inputs, &settings, None)?;
         let source_zoom = common_zoom(&opened)?;
-        let held = held(&opened)?;
-        let all = chosen(asked, &held.for_everything()?)?;
+        let held = held(&opened, asked)?;
+        let all = chosen(asked, || held.for_everything())?;
         check_holds(&opened, &held, asked, &all)?;
         let mut tiles: Vec<TileCoord> = all.into_iter().collect();
         tiles.sort_by_key(|tile| morton(*tile));
-        let datum = opened.datum.unwrap_or_else(|| crate::document::FLAT.to_owned());
-        Ok((Self { inputs, settings, source_zoom, datum, tiles }, Extents { by_place: held.by_place }))
+        let datum = opened.datum().unwrap_or_else(|| crate::document::FLAT.to_owned());
+        let needs = Needs::new(opened, inputs.len(), held.extents);
+        Ok((Self { inputs, settings, source_zoom, datum, tiles }, needs))
     }
 
     /// A hash of all of it.
@@ -74,8 +76,9 @@ fn morton(tile: TileCoord) -> u64 {
 }
 
 fn common_zoom(opened: &Opened) -> anyhow::Result<u8> {
-    let Some(first) = opened.tiled.first() else { return Ok(SOURCE_ZOOM) };
-    if let Some(other) = opened.tiled.iter().find(|input| input.zoom() != first.zoom()) {
+    let mut tiled = opened.tiled.iter().map(|(_, input)| input);
+    let Some(first) = tiled.next() else { return Ok(SOURCE_ZOOM) };
+    if let Some(other) = tiled.find(|input| input.zoom() != first.zoom()) {
         bail!(
             "{} has zoom {}, {} has zoom {}: inputs of one run share a zoom",
             first.name(),
@@ -96,35 +99,20 @@ struct Held {
     things: Vec<(String, [f64; 4])>,
     /// Boxes of elevations and images.
     rasters: Vec<(String, [f64; 4])>,
-    /// The boxes in the world of inputs that are read from their beginning to their end, by their place.
-    by_place: BTreeMap<usize, Option<[f64; 4]>>,
+    /// The boxes in the world of inputs that are read from their beginning to their end, in their order.
+    extents: Vec<Option<[f64; 4]>>,
 }
 
-/// The boxes round inputs.
-#[derive(Debug, Clone, Default)]
-pub struct Extents {
-    by_place: BTreeMap<usize, Option<[f64; 4]>>,
-}
-
-impl Extents {
-    /// The inputs, of so many, that a run of some tiles reads: all but those whose boxes lie far away.
-    pub fn needed(&self, n_inputs: usize, tiles: &[TileCoord]) -> Vec<usize> {
-        let wanted = Wanted { boxes: crate::gather::boxes_near(tiles.iter().copied()) };
-        let is_needed = |place: &usize| match self.by_place.get(place) {
-            Some(Some(extent)) => wanted.meets(*extent),
-            Some(None) => false,
-            None => true,
-        };
-        if tiles.is_empty() { Vec::new() } else { (0..n_inputs).filter(is_needed).collect() }
-    }
-}
-
-fn held(opened: &Opened) -> anyhow::Result<Held> {
+fn held(opened: &Opened, asked: Asked<'_>) -> anyhow::Result<Held> {
     let mut held = Held::default();
-    held.tiles.extend(opened.tiled.iter().flat_map(|input| input.tiles()));
-    for (place, stream) in &opened.streams {
-        let extent = stream.extent()?;
-        held.by_place.insert(*place, extent);
+    held.tiles.extend(opened.tiled.iter().flat_map(|(_, input)| input.tiles()));
+    for (_, stream) in &opened.streams {
+        let extent = stream.extent().map_err(|error| match asked {
+            // Where the data should be, the same complaint comes with a guess.
+            Asked::Bbox(bbox) => input::extent::complaint(stream.as_ref(), bbox).unwrap_or(error),
+            _ => error,
+        })?;
+        held.extents.push(extent);
         held.things.extend(extent.map(|extent| (stream.name(), extent)));
     }
     held.rasters.extend(opened.elevations.iter().map(|elevation| (elevation.name(), elevation.extent())));
@@ -189,10 +177,8 @@ fn check_holds(opened: &Opened, held: &Held, asked: Asked<'_>, all: &BTreeSet<Ti
         Asked::Everything => "nothing".to_owned(),
     };
     // One that misses all of it is an error though others do not: its CRS is wrong.
-    for (place, stream) in &opened.streams {
-        let Some(extent) = held.by_place.get(place).copied().flatten().filter(|extent| !meets(extent)) else {
-            continue;
-        };
+    for ((_, stream), extent) in opened.streams.iter().zip(&held.extents) {
+        let Some(extent) = extent.filter(|extent| !meets(extent)) else { continue };
         if opened.streams.len() > 1 && !is_far(&extent, all) {
             continue;
         }

@@ -12,6 +12,7 @@ mod args;
 mod ids;
 mod job;
 mod manifest;
+mod needs;
 mod plan;
 mod record;
 mod rows;
@@ -30,8 +31,9 @@ use clap::Args;
 use voxatlas::limits::ZOOM_COARSEST;
 
 pub use args::JobArgs;
-pub use job::{Extents, Job};
+pub use job::Job;
 pub use manifest::{Header, Manifest, ManifestWriter};
+pub use needs::{Need, Needs};
 pub use plan::{Asked, Plan};
 pub use record::{Counts, Edges, FileRecord, TileRecord};
 pub use run::Run;
@@ -76,8 +78,14 @@ pub struct EncodeArgs {
     #[arg(long)]
     pub dry_run: bool,
 
-    /// Makes what a plan says: see `atlas-tools plan`
-    #[arg(long, value_name = "FILE", requires = "shard", help_heading = "Beyond one machine")]
+    /// Makes what a plan says, which names inputs, settings and tiles: see `atlas-tools plan`
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "shard",
+        conflicts_with_all = JobArgs::ids(),
+        help_heading = "Beyond one machine"
+    )]
     pub plan: Option<PathBuf>,
     /// The shard to make, from 0, or auto: the number that Slurm, Kubernetes or AWS Batch gives
     #[arg(long, value_name = "K|auto", requires = "plan", help_heading = "Beyond one machine")]
@@ -129,13 +137,28 @@ fn run_whole(args: &EncodeArgs) -> anyhow::Result<Outcome> {
         let summary = make_whole(args, &job, &args.out)?;
         return finish(args, summary, begin);
     };
-    // Packed from a folder beside it, so that a disk that holds the archive holds both.
-    let folder = archive.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    std::fs::create_dir_all(folder).with_context(|| format!("{}: cannot be made", folder.display()))?;
-    let unpacked = tempfile::Builder::new().prefix(".encode-").tempdir_in(folder)?;
-    let summary = make_whole(args, &job, &unpacked.path().display().to_string())?;
-    crate::pack::archive(unpacked.path(), archive)?;
+    // Packed from a folder beside it, which stays where the work is not done: --resume goes on from there.
+    let unpacked = beside(archive, ".tiles");
+    if unpacked.exists() && !args.resume {
+        bail!(
+            "{}: is there, as an earlier run left it: go on from there with --resume, or remove it",
+            unpacked.display()
+        );
+    }
+    let summary = make_whole(args, &job, &unpacked.display().to_string())?;
+    crate::pack::archive(&unpacked, archive)?;
+    if !summary.has_failures() {
+        let what = || format!("{}: cannot be removed, and is no longer needed", unpacked.display());
+        std::fs::remove_dir_all(&unpacked).with_context(what)?;
+    }
     finish(args, summary, begin)
+}
+
+/// A path beside another: its whole name, and an ending.
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    name.into()
 }
 
 /// Makes all tiles of a job in a folder, its document, and the pyramid where that is asked for.
@@ -159,11 +182,8 @@ fn make_whole(args: &EncodeArgs, job: &Job, place: &str) -> anyhow::Result<Summa
     let tileset = document::document(&summary.written, &job.settings.attribution, &job.datum);
     out.write("tiles.json", tileset.to_json().as_bytes())?;
     if args.pyramid && !summary.written.is_empty() {
-        let Some(folder) = out.folder() else {
-            bail!("{}: a pyramid is made in a folder: encode there, and copy it", out.name());
-        };
         let build = pyramid::Build {
-            out: folder,
+            out: &out,
             min_zoom: ZOOM_COARSEST,
             share: None,
             force: false,
@@ -181,9 +201,6 @@ fn make_whole(args: &EncodeArgs, job: &Job, place: &str) -> anyhow::Result<Summa
 
 fn run_shard(args: &EncodeArgs, plan: &Path, shard: &ShardChoice) -> anyhow::Result<Outcome> {
     let begin = Instant::now();
-    if !args.job.inputs.is_empty() {
-        bail!("--plan names the inputs: expected no INPUT beside it");
-    }
     let plan = PlanFile::read(plan)?;
     let shard = shard.resolve(plan.n_shards)?;
     if args.dry_run {
@@ -196,9 +213,11 @@ fn run_shard(args: &EncodeArgs, plan: &Path, shard: &ShardChoice) -> anyhow::Res
     let stop = crate::interrupt::flag().context("signals cannot be watched")?;
     let scratch = scratch(args)?;
     let header = Header::new(plan.job.hash(), shard, plan.n_shards);
+    let places: Option<Vec<usize>> =
+        plan.shards.get(shard).map(|shard| shard.inputs.iter().map(|need| need.input).collect());
     let run = Run {
         job: &plan.job,
-        inputs: plan.shards.get(shard).map(|shard| shard.inputs.as_slice()),
+        inputs: places.as_deref(),
         header: &header,
         out: &out,
         resume: args.resume,

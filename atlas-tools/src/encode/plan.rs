@@ -99,7 +99,10 @@ pub enum Asked<'a> {
 }
 
 /// The zoom 17 tiles that are asked for, of inputs that hold `held`: tiles of any zoom up to 17.
-pub(super) fn chosen(asked: Asked<'_>, held: &BTreeSet<TileCoord>) -> anyhow::Result<BTreeSet<TileCoord>> {
+pub(super) fn chosen(
+    asked: Asked<'_>,
+    held: impl FnOnce() -> anyhow::Result<BTreeSet<TileCoord>>,
+) -> anyhow::Result<BTreeSet<TileCoord>> {
     match asked {
         Asked::Bbox(bbox) => {
             let range = bbox.tiles(ZOOM_FULL)?;
@@ -107,7 +110,7 @@ pub(super) fn chosen(asked: Asked<'_>, held: &BTreeSet<TileCoord>) -> anyhow::Re
             Ok(range.collect())
         }
         Asked::Tiles(list) => below(list.iter().copied()),
-        Asked::Everything => below(held.iter().copied()),
+        Asked::Everything => below(held()?.iter().copied()),
     }
 }
 

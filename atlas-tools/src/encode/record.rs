@@ -12,7 +12,7 @@ use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::limits::REGION_VOXELS;
 
 use crate::input::Fallback;
-use crate::scatter::{NO_FEATURE, Scatter};
+use crate::scatter::Scatter;
 use crate::voxelise::{LAYERS, Voxeliser, layer_range};
 
 /// What was made of a tile.
@@ -145,9 +145,7 @@ impl EdgeColumns {
     fn new(scatter: &Scatter) -> Self {
         let last = REGION_VOXELS as i16 - 1;
         let is_edge = |place: i16| place <= 0 || place >= last;
-        // A point lies in one tile alone: no neighbour expects it.
-        let shapes = scatter.dots().iter().filter(|dot| dot.feature != NO_FEATURE);
-        let dots = shapes.filter(|dot| is_edge(dot.x) || is_edge(dot.z));
+        let dots = scatter.dots().iter().filter(|dot| is_edge(dot.x) || is_edge(dot.z));
         let mut dots: Vec<_> = dots.map(|dot| (dot.x, dot.z, dot.y)).collect();
         dots.sort_unstable();
         Self { dots, pieces: Vec::new() }

@@ -68,10 +68,16 @@ impl Run<'_> {
         if plan.n_tiles() > 0 {
             let reading = progress::bytes("read", self.quiet);
             let opened = input::open(&self.job.inputs, &self.job.settings, self.inputs)?;
+            let elevations = opened.elevations.iter();
+            let placed: Vec<_> =
+                elevations.filter_map(|elevation| Some((elevation.name(), elevation.placer()?.clone()))).collect();
             let sources = Sources::open(opened, &plan, &self.job.settings, self.scratch, self.stop, &reading)
                 .map_err(|error| self.interrupted(error.into(), 0, &plan))?;
             reading.finish_and_clear();
             summary.problems = sources.problems().clone();
+            for (name, placer) in &placed {
+                summary.problems.assume(name, placer);
+            }
             let existing = self.existing(own)?;
             let maker =
                 TileMaker { out: self.out, settings: &self.job.settings, sources: &sources, existing: &existing };

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use indicatif::ProgressBar;
 use voxatlas::geo::TileCoord;
 use voxatlas::limits::REGION_VOXELS;
+use voxatlas::voxel::Colour;
 
 use super::plan::Plan;
 use super::record::Counts;
@@ -32,13 +33,15 @@ const EDGE: usize = REGION_VOXELS as usize;
 
 /// What a run reads.
 pub(super) struct Sources {
-    tiled: Vec<Box<dyn Input>>,
+    tiled: Vec<(usize, Box<dyn Input>)>,
     gathered: Gathered,
     imagery: Vec<Box<dyn Imagery>>,
     /// Where the ground is.
     pub(super) ground: Ground,
     /// Whether the ground is made of voxels.
     pub(super) has_ground: bool,
+    /// Whether the ground is guessed from what stands on it, rather than told: a matter of the kinds of the inputs alone.
+    pub(super) is_ground_guessed: bool,
 }
 
 /// What a tile has beside its plan.
@@ -77,7 +80,6 @@ impl Sources {
         let has_terrain = !elevations.is_empty();
         let options = GatherOptions {
             plan,
-            source_zoom: plan.source_zoom(),
             scratch,
             without: &settings.read.without,
             with_inside: settings.fill,
@@ -96,12 +98,19 @@ impl Sources {
             GroundMode::Flat => Ground::flat(settings.ground_height_m.unwrap_or(0.0)),
             GroundMode::Auto | GroundMode::None => Ground::new(GroundStack::new(stack, ELEVATION_BYTES), bases, flat_m),
         };
-        Ok(Self { tiled, gathered, imagery, ground, has_ground: settings.ground != GroundMode::None })
+        Ok(Self {
+            tiled,
+            gathered,
+            imagery,
+            ground,
+            has_ground: settings.ground != GroundMode::None,
+            is_ground_guessed: settings.ground == GroundMode::Auto && !has_terrain && has_own_heights,
+        })
     }
 
     /// The inputs that are asked for a source tile at a time.
     pub(super) fn tiled(&self) -> impl Iterator<Item = &dyn Input> {
-        self.tiled.iter().map(AsRef::as_ref).chain([&self.gathered.tiles as &dyn Input])
+        self.tiled.iter().map(|(_, input)| input.as_ref()).chain([&self.gathered.tiles as &dyn Input])
     }
 
     /// What was tolerated while reading.
@@ -137,43 +146,45 @@ impl Sources {
         models.n_points = self.gathered.points.n_points(tile);
         let points = self.gathered.points.bins(tile)?.voxels();
         dots.extend(points.into_iter().map(|voxel| Dot {
-            x: i16::from(voxel.x),
+            x: voxel.x,
             y: voxel.y,
-            z: i16::from(voxel.z),
+            z: voxel.z,
             tint: Tint::Colour(voxel.colour),
             feature: NO_FEATURE,
             rank: POINT_RANK,
+            rise: 0,
         }));
         models.scatter = Scatter::new(dots);
         Ok(models)
     }
 
-    /// The tints of a tile's ground where the sources tell them, by column x + 256 z; empty where none tells any.
-    pub(super) fn cover(&self, tile: TileCoord) -> Result<Vec<Option<Tint>>, InputError> {
-        let mut tints: Vec<Option<Tint>> = Vec::new();
+    /// The colours of a tile as images from above have them, the first image that knows a column counts; by column
+    /// x + 256 z, empty where none knows any.
+    pub(super) fn ortho(&self, tile: TileCoord) -> Result<Vec<Option<Colour>>, InputError> {
+        let mut seen: Vec<Option<Colour>> = Vec::new();
         for image in &self.imagery {
             let Some(colours) = image.tile(tile)? else { continue };
-            tints.resize(EDGE * EDGE, None);
-            for (idx, tint) in tints.iter_mut().enumerate().filter(|(_, tint)| tint.is_none()) {
-                *tint = colours.at(idx % EDGE, idx / EDGE).map(Tint::Colour);
+            seen.resize(EDGE * EDGE, None);
+            for (idx, colour) in seen.iter_mut().enumerate().filter(|(_, colour)| colour.is_none()) {
+                *colour = colours.at(idx % EDGE, idx / EDGE);
             }
         }
+        Ok(seen)
+    }
+
+    /// The tints of a tile's ground where features tell them, by column x + 256 z; empty where none tells any.
+    pub(super) fn cover(&self, tile: TileCoord) -> Result<Vec<Option<Tint>>, InputError> {
         let mut covers = self.gathered.covers(tile)?;
         if covers.is_empty() {
-            return Ok(tints);
+            return Ok(Vec::new());
         }
-        let is_imaged: Vec<bool> = tints.iter().map(Option::is_some).collect();
-        tints.resize(EDGE * EDGE, None);
         // The later kind shows, of one kind the later feature.
         covers.sort_by_key(|cover| (cover.kind, cover.named.id));
+        let mut tints = vec![None; EDGE * EDGE];
         let mut raster = Raster::default();
         for cover in &covers {
             let tint = cover.colour.map_or_else(|| Tint::Ink(look::cover(cover.kind)), Tint::Colour);
-            fill(cover, tile, &mut raster, |idx| {
-                if !is_imaged.get(idx).copied().unwrap_or(false) {
-                    tints[idx] = Some(tint);
-                }
-            });
+            fill(cover, tile, &mut raster, |idx| tints[idx] = Some(tint));
         }
         Ok(tints)
     }

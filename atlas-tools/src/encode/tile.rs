@@ -19,6 +19,7 @@ use crate::ground::Ground;
 use crate::input::{InputError, SOURCE_EXTENT};
 use crate::look::{Facts, Style};
 use crate::output::Output;
+use crate::scatter::NO_FEATURE;
 use crate::tileset_files::file_name;
 use crate::voxelise::{BASE, LAYERS, Painted, Scene, Told, Voxeliser, layer_range};
 
@@ -78,6 +79,11 @@ impl TileMaker<'_> {
         let mut models = self.sources.models(tile)?;
         models.cover(&mut columns);
         let mut scatter = std::mem::take(&mut models.scatter);
+        if self.sources.is_ground_guessed {
+            for dot in scatter.dots().iter().filter(|dot| dot.feature != NO_FEATURE) {
+                columns.uncover(i32::from(dot.x), i32::from(dot.z), dot.y);
+            }
+        }
         let range = match self.settings.overflow {
             Overflow::Stack => layer_range(LAYERS.start).start..layer_range(LAYERS.end - 1).end,
             Overflow::Clamp | Overflow::Error => layer_range(0),
@@ -86,13 +92,14 @@ impl TileMaker<'_> {
         if clipped > 0 && self.settings.overflow == Overflow::Error {
             bail!("{clipped} voxels lie outside of layer 0: --overflow stack puts them into other layers");
         }
-        let cover = self.sources.cover(tile)?;
+        let (cover, ortho) = (self.sources.cover(tile)?, self.sources.ortho(tile)?);
         let buildings = city.painted_from(tile);
         let voxeliser = Voxeliser::new(Scene {
             columns: &columns,
             buildings: &buildings,
             features: &city.told,
             cover: &cover,
+            ortho: &ortho,
             scatter: &scatter,
             voxel_m: tile.metres_per_voxel(),
             has_ground: self.sources.has_ground,

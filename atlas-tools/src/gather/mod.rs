@@ -54,8 +54,6 @@ const TEXTURE_BYTES: u64 = 128 << 20;
 pub(crate) struct GatherOptions<'a> {
     /// The tiles.
     pub(crate) plan: &'a Plan,
-    /// The zoom of the source tiles into which footprints are sorted.
-    pub(crate) source_zoom: u8,
     /// A folder for what is read.
     pub(crate) scratch: &'a Path,
     /// The names of features that are left out.
@@ -98,6 +96,7 @@ impl Gathered {
             gather.name = stream.name();
             gather.read_before = options.progress.position();
             stream.read(&wanted, &mut gather)?;
+            stream.placers().iter().for_each(|placer| gather.problems.assume(&gather.name, placer));
         }
         gather.finish()
     }
@@ -152,24 +151,14 @@ struct Gather<'a> {
 impl<'a> Gather<'a> {
     fn new(options: &'a GatherOptions<'a>) -> Result<Self, InputError> {
         let own: FxHashSet<TileCoord> = options.plan.own().collect();
-        let mut sources = BTreeSet::new();
-        let zoom = options.source_zoom;
-        for y in options.plan.source_rows() {
-            for source in options.plan.sources(y) {
-                let beside = (-1..=1).flat_map(|dy| (-1..=1).filter_map(move |dx| source.offset_wrapped(dx, dy)));
-                sources.extend(beside);
-            }
-        }
-        debug_assert!(sources.iter().all(|source| source.zoom() == zoom));
-        let boxes = boxes_near(sources.iter().copied());
         let relief_tiles = near(options.plan.own(), HALO_TILES as i64);
         Ok(Self {
             options,
             name: String::new(),
             read_before: 0,
-            wanted: Wanted { boxes },
+            wanted: wanted(options.plan),
             own,
-            sources,
+            sources: sources(options.plan),
             prisms: SpillWriter::new(options.scratch)?,
             models: SpillWriter::new(options.scratch)?,
             voxels: SpillWriter::new(options.scratch)?,
@@ -188,7 +177,7 @@ impl<'a> Gather<'a> {
     fn finish(mut self) -> Result<Gathered, InputError> {
         self.bases.extend(self.lows.bases());
         Ok(Gathered {
-            tiles: GatheredTiles::new(self.prisms.finish()?, self.options.source_zoom),
+            tiles: GatheredTiles::new(self.prisms.finish()?, self.options.plan.source_zoom()),
             models: self.models.finish()?,
             voxels: self.voxels.finish()?,
             covers: self.covers.finish()?,
@@ -221,7 +210,8 @@ impl<'a> Gather<'a> {
     fn prism(&mut self, prism: &Prism) -> Result<(), InputError> {
         let Some(bounds) = around(prism.polygons.iter().flatten().flatten().copied()) else { return Ok(()) };
         let sources = &self.sources;
-        let tiles = tiles_in(bounds, self.options.source_zoom, |tile| sources.contains(&tile), sources.iter().copied());
+        let tiles =
+            tiles_in(bounds, self.options.plan.source_zoom(), |tile| sources.contains(&tile), sources.iter().copied());
         self.prisms.put(prism, tiles)
     }
 
@@ -316,8 +306,21 @@ pub(crate) fn box_of(tile: TileCoord) -> [f64; 4] {
     [west, north, west + edge, north + edge]
 }
 
-/// The boxes in the world of what a run of some tiles reads.
-pub(crate) fn boxes_near(tiles: impl Iterator<Item = TileCoord>) -> Vec<[f64; 4]> {
+/// The source tiles of the tiles to make, and those beside them.
+pub(crate) fn sources(plan: &Plan) -> BTreeSet<TileCoord> {
+    let own = plan.source_rows().flat_map(|y| plan.sources(y));
+    let beside =
+        |source: TileCoord| (-1..=1).flat_map(move |dy| (-1..=1).filter_map(move |dx| source.offset_wrapped(dx, dy)));
+    own.flat_map(beside).collect()
+}
+
+/// What a run reads for the tiles that it makes.
+pub(crate) fn wanted(plan: &Plan) -> Wanted {
+    Wanted { boxes: boxes_near(sources(plan).into_iter()) }
+}
+
+/// The boxes in the world round some tiles, as far as what stands in these depends on.
+fn boxes_near(tiles: impl Iterator<Item = TileCoord>) -> Vec<[f64; 4]> {
     // Tiles of one row beside each other make one box: readers ask for each feature.
     let mut rows: std::collections::BTreeMap<u32, Vec<TileCoord>> = std::collections::BTreeMap::new();
     tiles.for_each(|tile| rows.entry(tile.y()).or_default().push(tile));

@@ -1,9 +1,10 @@
-//! What was tolerated, counted by kind, with a few features of each by name.
+//! What was tolerated, counted by kind, with a few features of each by name; and what was assumed of coordinates.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::crs::Placer;
 use crate::input::Problem;
 
 /// Features of a kind that are named; the others are counted.
@@ -13,6 +14,8 @@ const NAMED_MAX: usize = 10;
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Problems {
     by_kind: BTreeMap<Problem, Tolerated>,
+    /// By what it says, with the inputs of which it was assumed.
+    assumed: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// The problems of one kind.
@@ -33,6 +36,18 @@ impl Problems {
             let separator = if feature.is_empty() { "" } else { ": " };
             tolerated.features.push(format!("{input}{separator}{feature}"));
         }
+    }
+
+    /// Notes what was assumed of the coordinates of an input.
+    pub(crate) fn assume(&mut self, input: &str, placer: &Placer) {
+        for warning in placer.warnings() {
+            self.assumed.entry(warning).or_default().insert(input.to_owned());
+        }
+    }
+
+    /// What was assumed, each with the inputs.
+    pub(crate) fn assumed(&self) -> impl Iterator<Item = (&str, &BTreeSet<String>)> {
+        self.assumed.iter().map(|(what, inputs)| (what.as_str(), inputs))
     }
 
     /// The kinds that occurred, in their order.

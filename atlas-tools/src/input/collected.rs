@@ -1,11 +1,12 @@
-//! A sink for tests: keeps all that is poured.
+//! A sink for the tests of readers: keeps all that is poured.
 
-use super::{Cover, InputError, Item, Prism, Problem, Sink, Stream, Texture, Wanted};
+use super::{Cover, InputError, Item, Model, Prism, Problem, Sink, Stream, Texture, VoxelModel, Wanted};
 
 /// What was poured.
 #[derive(Debug, Default)]
 pub(super) struct Collected {
     pub(super) items: Vec<Item>,
+    pub(super) textures: Vec<Texture>,
     pub(super) problems: Vec<(String, Problem)>,
     pub(super) bytes: u64,
 }
@@ -33,6 +34,16 @@ impl Collected {
         self.items.iter().filter_map(|item| if let Item::Cover(cover) = item { Some(cover) } else { None }).collect()
     }
 
+    /// The models of surfaces among it.
+    pub(super) fn models(&self) -> Vec<&Model> {
+        self.items.iter().filter_map(|item| if let Item::Model(model) = item { Some(model) } else { None }).collect()
+    }
+
+    /// The models of voxels among it.
+    pub(super) fn voxels(&self) -> Vec<&VoxelModel> {
+        self.items.iter().filter_map(|item| if let Item::Voxels(model) = item { Some(model) } else { None }).collect()
+    }
+
     /// The problems, without the features that have them.
     pub(super) fn faults(&self) -> Vec<Problem> {
         self.problems.iter().map(|&(_, problem)| problem).collect()
@@ -45,8 +56,9 @@ impl Sink for Collected {
         Ok(())
     }
 
-    fn texture(&mut self, _: Texture) -> u32 {
-        0
+    fn texture(&mut self, texture: Texture) -> u32 {
+        self.textures.push(texture);
+        self.textures.len() as u32 - 1
     }
 
     fn problem(&mut self, feature: &str, problem: Problem) {

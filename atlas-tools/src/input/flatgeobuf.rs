@@ -18,7 +18,7 @@ use super::fgb_properties::{Column, columns, properties};
 use super::footprint::{Flat, Footprints, Shape, label};
 use super::geojson::named;
 use super::osm_tags::what_of_any;
-use super::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
+use super::{ByteRanges, InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 use crate::crs::{AxisRule, CrsOptions, Placer};
 
 /// A header of more bytes is none.
@@ -212,6 +212,29 @@ impl Stream for FlatGeobuf {
             },
             None => extent::walk(self),
         }
+    }
+
+    fn bytes(&self, wanted: &Wanted) -> Result<Option<ByteRanges>, InputError> {
+        let io = |error| InputError::Io { path: self.path.clone(), error };
+        let mut reader = BufReader::with_capacity(1 << 16, File::open(&self.path).map_err(io)?);
+        let Some(offsets) = self.wanted_offsets(&mut reader, wanted).map_err(io)? else { return Ok(None) };
+        let mut ranges = Vec::with_capacity(1 + offsets.len());
+        ranges.push(0..self.features_begin);
+        for offset in offsets {
+            let begin = self.features_begin.saturating_add(offset);
+            // What the tree points to beyond the file is passed over when it is read.
+            if begin.saturating_add(4) > self.n_bytes {
+                continue;
+            }
+            let mut length = [0; 4];
+            reader.seek(SeekFrom::Start(begin)).and_then(|_| reader.read_exact(&mut length)).map_err(io)?;
+            ranges.push(begin..(begin + 4 + u64::from(u32::from_le_bytes(length))).min(self.n_bytes));
+        }
+        Ok(Some(ranges.into_iter().collect()))
+    }
+
+    fn placers(&self) -> Vec<Placer> {
+        vec![self.placer.clone().without_heights()]
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {

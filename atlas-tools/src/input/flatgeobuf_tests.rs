@@ -92,6 +92,22 @@ fn only_what_is_wanted_is_read() {
 }
 
 #[test]
+fn the_bytes_that_are_told_are_all_that_is_read() {
+    let bytes = city(6000, wgs84(), 100.0, 0.01);
+    let (folder, stream) = open(&bytes).unwrap();
+    let [west, north] = LonLat::new(131.0, 36.0).unwrap().to_world();
+    let [east, south] = LonLat::new(133.0, 34.0).unwrap().to_world();
+    let wanted = Wanted { boxes: vec![[west, north, east, south]] };
+    let before = Collected::of_wanted(&stream, &wanted).unwrap();
+    let ranges = stream.bytes(&wanted).unwrap().unwrap();
+    let n_kept = super::super::byte_ranges::keep_only(&folder.path().join("city.fgb"), &ranges);
+    assert!(n_kept < bytes.len() as u64 / 2, "{n_kept} of {}", bytes.len());
+    let after = Collected::of_wanted(&stream, &wanted).unwrap();
+    assert_eq!((after.items, after.problems), (before.items, before.problems));
+    assert_eq!(stream.bytes(&Wanted::all()).unwrap(), None);
+}
+
+#[test]
 fn a_file_without_a_crs_needs_one() {
     let error = open(&city(1, FgbCrs::default(), 139.0, 0.01)).unwrap_err().to_string();
     assert!(error.contains("city.fgb: no CRS"), "{error}");

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use super::InputError;
 
 /// Bytes of a file that are looked at: `.json` is half a dozen formats.
@@ -16,7 +18,8 @@ const TAIL_BYTES: u64 = 1 << 20;
 const DEPTH_MAX: usize = 6;
 
 /// A format that can be read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Format {
     /// Mapbox vector tiles, in a folder.
     VectorTiles,
@@ -112,16 +115,25 @@ impl Format {
     }
 }
 
+/// A file or folder that is read, and as what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InputFile {
+    /// Where it is.
+    pub path: PathBuf,
+    /// As what it is read: decided once, so that a machine which lacks a file decides nothing else.
+    pub format: Format,
+}
+
 /// The files and folders that are read for those of a command line: a folder of files stands for the files in it.
 ///
 /// # Errors
 ///
 /// One of them cannot be read, or is of no format that is known.
-pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
+pub fn expand(paths: &[PathBuf]) -> Result<Vec<InputFile>, InputError> {
     let mut expanded = Vec::new();
     for path in paths {
-        if Format::of(path)?.is_some() {
-            expanded.push(path.clone());
+        if let Some(format) = Format::of(path)? {
+            expanded.push(InputFile { path: path.clone(), format });
             continue;
         }
         let before = expanded.len();
@@ -137,14 +149,14 @@ pub fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
 
 /// The files of features below a folder, in the order of their names. Images and texts are left out: beside a city model
 /// they are its textures and its documents.
-fn files_below(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), InputError> {
+fn files_below(folder: &Path, depth: usize, files: &mut Vec<InputFile>) -> Result<(), InputError> {
     for path in list(folder)? {
         if path.is_dir() {
             if depth < DEPTH_MAX {
                 files_below(&path, depth + 1, files)?;
             }
-        } else if Format::of(&path)?.is_some_and(|format| format != Format::TerrainTiles) {
-            files.push(path);
+        } else if let Some(format) = Format::of(&path)?.filter(|format| *format != Format::TerrainTiles) {
+            files.push(InputFile { path, format });
         }
     }
     Ok(())
@@ -264,8 +276,9 @@ mod tests {
         for name in ["udx/bldg/b.gml", "udx/bldg/a.gml", "udx/bldg/appearance/1.png", "readme.md"] {
             put(name);
         }
-        let names: Vec<_> = expand(&[folder.path().to_owned()]).unwrap();
-        assert_eq!(names, ["udx/bldg/a.gml", "udx/bldg/b.gml"].map(|name| folder.path().join(name)));
+        let files = expand(&[folder.path().to_owned()]).unwrap();
+        let file = |name: &str| InputFile { path: folder.path().join(name), format: Format::CityGml };
+        assert_eq!(files, ["udx/bldg/a.gml", "udx/bldg/b.gml"].map(file));
         put("16/5/7.pbf");
         assert_eq!(Format::of(folder.path()).unwrap(), Some(Format::VectorTiles));
     }

@@ -14,6 +14,7 @@ use serde_json::Value;
 
 use super::attributes::{Attributes, value_of};
 use super::extent;
+use super::file_crs::FileCrs;
 use super::footprint::{Flat, Footprints, Shape, label};
 use super::json_features::{Found, JsonFeatures};
 use super::json_geometry::{Properties, RawGeometry};
@@ -34,7 +35,7 @@ pub struct GeoJson {
     /// Its place on the command line.
     input: u32,
     options: ReadOptions,
-    crs: CrsOptions,
+    crs: FileCrs,
 }
 
 #[derive(Deserialize)]
@@ -53,7 +54,7 @@ impl GeoJson {
     /// The file is not there.
     pub fn open(path: &Path, input: u32, options: ReadOptions, crs: &CrsOptions) -> Result<Self, InputError> {
         std::fs::metadata(path).map_err(|error| InputError::Io { path: path.to_owned(), error })?;
-        Ok(Self { path: path.to_owned(), input, options, crs: crs.clone() })
+        Ok(Self { path: path.to_owned(), input, options, crs: FileCrs::new(crs.clone()) })
     }
 
     fn malformed(&self, what: String) -> InputError {
@@ -61,24 +62,21 @@ impl GeoJson {
     }
 
     fn placer(&self, of_file: Option<&str>) -> Result<Placer, InputError> {
-        self.crs.placer(AxisRule::Traditional, of_file, Some(CRS)).map_err(|error| error.in_file(&self.path))
+        self.crs.placer(&self.path, AxisRule::Traditional, of_file, Some(CRS))
     }
 
     /// Reads features until the end, or until a member says that the CRS is another.
     fn read_from(&self, reader: impl Read, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {
         let io = |error| InputError::Io { path: self.path.clone(), error };
         let mut features = JsonFeatures::new(reader, "features");
-        let mut placer = self.placer(None)?;
         let mut of_file: Option<String> = None;
         let mut pending = features.next().map_err(io)?;
         // What comes before the first feature may name the CRS.
         while let Found::Member(name, value) = &pending {
-            if let Some(found) = crs_of(name, value) {
-                placer = self.placer(Some(&found))?;
-                of_file = Some(found);
-            }
+            of_file = crs_of(name, value).or(of_file);
             pending = features.next().map_err(io)?;
         }
+        let placer = self.placer(of_file.as_deref())?;
         let mut footprints = Footprints::new(&self.path, &placer, &self.options, wanted, sink);
         let mut told = 0;
         loop {
@@ -86,7 +84,7 @@ impl GeoJson {
                 Found::Feature { begin, bytes } => self.pour(*begin, bytes, &mut footprints)?,
                 Found::Member(name, value) => {
                     let found = crs_of(name, value).filter(|found| of_file.as_ref() != Some(found));
-                    if let Some(found) = found.filter(|_| self.crs.crs.is_none()) {
+                    if let Some(found) = found.filter(|_| !self.crs.is_given()) {
                         let placed = self.placer(Some(&found))?;
                         if placed.describe() != placer.describe() {
                             return Err(self.malformed(format!(
@@ -138,6 +136,10 @@ impl Stream for GeoJson {
 
     fn extent(&self) -> Result<Option<[f64; 4]>, InputError> {
         extent::walk(self)
+    }
+
+    fn placers(&self) -> Vec<Placer> {
+        self.crs.placers().into_iter().map(Placer::without_heights).collect()
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {

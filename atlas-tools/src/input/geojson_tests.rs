@@ -184,3 +184,21 @@ proptest! {
         let _ = read(&format!("{{\"features\":[{}{with}{}]}}", &good[..at], &good[at + 1..]));
     }
 }
+
+#[test]
+fn swapped_coordinates_are_guessed_where_the_box_says_that_they_should_be() {
+    let delft = "[[[52.0,4.36],[52.01,4.36],[52.01,4.37],[52.0,4.36]]]";
+    let text = format!(r#"{{"type":"Polygon","coordinates":{delft}}}"#);
+    let (_folder, stream) = stream_with(&text, ReadOptions::default(), &CrsOptions::default());
+    let near = [4.3, 51.9, 4.4, 52.1];
+    assert_eq!(stream.guess(near).as_deref(), Some("looks like EPSG:4326, latitude before longitude"));
+    // What the file says of its CRS counts, and only that.
+    let named = format!(
+        r#"{{"type":"FeatureCollection","crs":{{"type":"name","properties":{{"name":"EPSG:6668"}}}},"features":[{}]}}"#,
+        feature(r#""properties":{}"#)
+    );
+    let (_folder, stream) = stream_with(&named, ReadOptions::default(), &CrsOptions::default());
+    assert!(stream.extent().unwrap().is_some());
+    let names: Vec<_> = stream.placers().iter().map(Placer::describe).collect();
+    assert_eq!(names, ["EPSG:6668 JGD2011"]);
+}

@@ -5,6 +5,7 @@
 //! primary one is.
 
 use std::fs::File;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -22,7 +23,7 @@ use super::footprint::{Flat, Footprints, Shape, label};
 use super::geojson::named;
 use super::osm_tags::{What, cover_of_word, what_of_any};
 use super::wkb::flatten;
-use super::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
+use super::{ByteRanges, InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 use crate::crs::{AxisRule, CrsOptions, Placer};
 
 /// A `GeoParquet` file.
@@ -151,6 +152,25 @@ impl Stream for GeoParquet {
             Some(world_box) => Ok(Some(world_box)),
             None => extent::walk(self),
         }
+    }
+
+    fn bytes(&self, wanted: &Wanted) -> Result<Option<ByteRanges>, InputError> {
+        let reader = open(&self.path)?;
+        let io = |error| InputError::Io { path: self.path.clone(), error };
+        let n_bytes = std::fs::metadata(&self.path).map_err(io)?.len();
+        let groups = reader.metadata().row_groups();
+        let chunks = |group: &RowGroupMetaData| -> Vec<Range<u64>> {
+            let range = |(begin, length): (u64, u64)| begin..begin.saturating_add(length);
+            group.columns().iter().map(|column| range(column.byte_range())).collect()
+        };
+        // What is not of a row group is the footer, which begins where the last of them ends.
+        let end = groups.iter().flat_map(chunks).map(|range| range.end).max().unwrap_or(0).min(n_bytes);
+        let wanted_groups = groups.iter().filter(|group| self.may_hold(group, wanted)).flat_map(chunks);
+        Ok(Some(wanted_groups.chain([0..4, end..n_bytes]).collect()))
+    }
+
+    fn placers(&self) -> Vec<Placer> {
+        vec![self.placer.clone().without_heights()]
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {

@@ -142,6 +142,23 @@ fn row_groups_that_lie_elsewhere_are_passed_over() {
 }
 
 #[test]
+fn the_bytes_that_are_told_are_all_that_is_read() {
+    let group = |lon: f64| (0..5000).map(|n| building("x", lon + f64::from(n * 7919 % 5000) * 1e-5)).collect();
+    let groups: Vec<Vec<Building>> = [130.0, 139.0, 141.0].map(group).into();
+    let (folder, stream) = open_with(Some(&geo()), &groups).unwrap();
+    let path = folder.path().join("city.parquet");
+    let [west, north] = LonLat::new(138.9, 35.5).unwrap().to_world();
+    let [east, south] = LonLat::new(139.1, 34.5).unwrap().to_world();
+    let wanted = Wanted { boxes: vec![[west, north, east, south]] };
+    let before = Collected::of_wanted(&stream, &wanted).unwrap();
+    let ranges = stream.bytes(&wanted).unwrap().unwrap();
+    let n_bytes = std::fs::metadata(&path).unwrap().len();
+    let n_kept = super::super::byte_ranges::keep_only(&path, &ranges);
+    assert!(n_kept < n_bytes / 2, "{n_kept} of {n_bytes}");
+    assert_eq!((before.items.len(), Collected::of_wanted(&stream, &wanted).unwrap().items), (5000, before.items));
+}
+
+#[test]
 fn the_crs_is_that_of_the_metadata() {
     let describe =
         |geo: Option<Value>| open_with(geo.as_ref(), &[vec![]]).map(|(_folder, stream)| stream.placer().describe());

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 use voxatlas::geo::mercator::metres_per_voxel_at;
 
 use super::*;
-use crate::input::gathered::{Gathered, gather};
+use crate::input::collected::Collected;
 use crate::input::{Texture, TextureStore};
 use crate::real_data::real_data;
 
@@ -30,13 +30,13 @@ fn glb(json: &str, bin: &[u8]) -> Vec<u8> {
     .concat()
 }
 
-fn read(bytes: &[u8]) -> Result<Gathered, String> {
+fn read(bytes: &[u8]) -> Result<Collected, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.glb");
     std::fs::write(&path, bytes).unwrap();
     let file = GltfFile::new(&path, 2, ReadOptions::default(), at());
     match file.extent() {
-        Ok(_) => Ok(gather(&file)),
+        Ok(_) => Ok(Collected::of(&file).unwrap()),
         Err(error) => Err(error.to_string()),
     }
 }
@@ -116,18 +116,18 @@ fn nodes_are_placed_by_all_nodes_above_them() {
                  {"mesh":0,"matrix":[-1,0,0,0, 0,1,0,0, 0,0,1,0, 0,0,5,1]},
                  {"mesh":0,"name":"not in the scene"}]"#;
     let found = read(&parts.file(members)).unwrap();
-    let names: Vec<_> = found.models.iter().map(|model| model.named.name.as_str()).collect();
+    let names: Vec<_> = found.models().iter().map(|model| model.named.name.as_str()).collect();
     assert_eq!(names, ["turned", "m"]);
-    assert_eq!(found.models[1].named.id, FeatureId::Nth { input: 2, nth: 2 });
+    assert_eq!(found.models()[1].named.id, FeatureId::Nth { input: 2, nth: 2 });
     // A quarter about y takes x to -z.
-    let [a, b] = &found.models[0].surfaces[0].triangles[..] else { panic!("{found:?}") };
+    let [a, b] = &found.models()[0].surfaces[0].triangles[..] else { panic!("{found:?}") };
     assert_near(a[1], [10.0, 0.0, -2.0]);
     assert_near(b[2], [10.0, 2.0, -2.0]);
     // A mirror image is turned over again.
-    let [mirrored, _] = &found.models[1].surfaces[0].triangles[..] else { panic!("{found:?}") };
+    let [mirrored, _] = &found.models()[1].surfaces[0].triangles[..] else { panic!("{found:?}") };
     assert_near(mirrored[1], [10.0, 2.0, 10.0]);
     assert_near(mirrored[2], [8.0, 0.0, 10.0]);
-    assert_eq!(found.models[0].surfaces[0].paint, Paint::Look);
+    assert_eq!(found.models()[0].surfaces[0].paint, Paint::Look);
 }
 
 #[test]
@@ -140,7 +140,7 @@ fn lists_strips_and_fans_are_triangles() {
     let indexed = r#"{"attributes":{"POSITION":0},"indices":1}"#;
     let members = format!(r#""meshes":[{{"primitives":[{},{indexed}]}}],"nodes":[{{"mesh":0}}]"#, primitives.join(","));
     let found = read(&parts.file(&members)).unwrap();
-    let counts: Vec<usize> = found.models[0].surfaces.iter().map(|surface| surface.triangles.len()).collect();
+    let counts: Vec<usize> = found.models()[0].surfaces.iter().map(|surface| surface.triangles.len()).collect();
     // The second triangle of the last names a point that is not there.
     assert_eq!(counts, [1, 2, 2, 1]);
     let problems: Vec<_> = found.problems.iter().map(|&(_, problem)| problem).collect();
@@ -157,7 +157,7 @@ fn colours_are_those_of_the_material_and_the_points() {
                                  {"attributes":{"POSITION":0,"COLOR_0":1},"material":0},
                                  {"attributes":{"POSITION":0},"material":1}]}],"nodes":[{"mesh":0}]"#;
     let found = read(&parts.file(members)).unwrap();
-    let paints: Vec<_> = found.models[0].surfaces.iter().map(|surface| &surface.paint).collect();
+    let paints: Vec<_> = found.models()[0].surfaces.iter().map(|surface| &surface.paint).collect();
     // Half the light is 188 of 255.
     assert_eq!(*paints[0], Paint::Colour([188, 0, 255]));
     assert_eq!(*paints[1], Paint::Corners(vec![[[188, 0, 0], [0, 0, 0], [0, 0, 255]]]));
@@ -189,7 +189,7 @@ fn images_are_found_wherever_they_are() {
     let [Texture::Bytes(a), Texture::Bytes(b), Texture::File(c)] = &found.textures[..] else { panic!("{found:?}") };
     assert_eq!((&a[..], &b[..]), (&b"PNG"[..], &b"PNG"[..]));
     assert!(c.ends_with("a b.png"));
-    let surfaces = &found.models[0].surfaces;
+    let surfaces = &found.models()[0].surfaces;
     let Paint::Texture { texture: 0, uvs, tint: [255, 255, 255] } = &surfaces[0].paint else { panic!("{surfaces:?}") };
     // (1, 0) is stretched to (2, 0), turned anticlockwise as the image is seen, moved.
     let near = |a: [f32; 2], b: [f32; 2]| (a[0] - b[0]).abs() < 1e-5 && (a[1] - b[1]).abs() < 1e-5;
@@ -212,7 +212,7 @@ fn what_a_file_requires_is_known_or_named() {
         parts.file(&format!(r#""extensionsRequired":["{name}"],"extensionsUsed":["{name}"],{members}"#))
     };
     let found = read(&file("KHR_mesh_quantization")).unwrap();
-    assert_near(found.models[0].surfaces[0].triangles[0][1], [9.0, 0.0, 0.0]);
+    assert_near(found.models()[0].surfaces[0].triangles[0][1], [9.0, 0.0, 0.0]);
     for name in ["KHR_draco_mesh_compression", "EXT_meshopt_compression", "KHR_texture_basisu"] {
         let error = read(&file(name)).unwrap_err();
         assert!(error.contains(&format!("requires {name}")) && error.contains("model.glb"), "{error}");
@@ -235,9 +235,9 @@ fn buffers_may_lie_beside_the_document() {
     };
     let path = folder.path().join("model.gltf");
     std::fs::write(&path, json(48)).unwrap();
-    let found = gather(&GltfFile::new(&path, 0, ReadOptions::default(), at()));
+    let found = Collected::of(&GltfFile::new(&path, 0, ReadOptions::default(), at())).unwrap();
     // The first point is replaced by the second.
-    assert_near(found.models[0].surfaces[0].triangles[0][0], [1.0, 0.0, 0.0]);
+    assert_near(found.models()[0].surfaces[0].triangles[0][0], [1.0, 0.0, 0.0]);
     std::fs::write(&path, json(49)).unwrap();
     let error = GltfFile::new(&path, 0, ReadOptions::default(), at()).extent().unwrap_err().to_string();
     assert!(error.contains("buffer 1 should have 49 bytes, 48 are there"), "{error}");
@@ -259,7 +259,7 @@ fn counts_are_believed_as_far_as_there_are_bytes() {
         let found =
             read(&parts.file(r#""meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0}]"#));
         // Some are refused by the document's own rules.
-        let n_found = found.map_or(0, |found| found.models.len());
+        let n_found = found.map_or(0, |found| found.models().len());
         assert_eq!(n_found, n_surfaces, "{accessor}");
     }
 }
@@ -270,7 +270,7 @@ fn nodes_in_circles_end() {
     parts.floats("VEC3", &SQUARE);
     let members = r#""scenes":[{"nodes":[0]}],"meshes":[{"primitives":[{"attributes":{"POSITION":0}}]}],"nodes":[{"mesh":0,"children":[1]},{"children":[0,1]}]"#;
     let found = read(&parts.file(members)).unwrap();
-    assert_eq!((found.models.len(), found.problems.len()), (1, 2));
+    assert_eq!((found.models().len(), found.problems.len()), (1, 2));
 }
 
 #[test]
@@ -287,7 +287,7 @@ fn files_that_are_none_are_errors_that_say_so() {
         let error = read(&bytes).unwrap_err();
         assert!(error.contains(expected) && error.contains("model.glb"), "{error} should contain {expected}");
     }
-    assert!(read(&sound).unwrap().models.is_empty());
+    assert!(read(&sound).unwrap().models().is_empty());
 }
 
 proptest::proptest! {
@@ -315,11 +315,12 @@ fn virtual_city_is_whole() {
     let Some(data) = real_data("atlas-tools: input::gltf::virtual_city_is_whole") else { return };
     let path = data.join("gltf/VirtualCity.glb");
     let file = GltfFile::new(&path, 0, ReadOptions::default(), "139.7454,35.6586".parse().unwrap());
-    let found = gather(&file);
+    let found = Collected::of(&file).unwrap();
     assert_eq!(found.problems, []);
-    let surfaces = || found.models.iter().flat_map(|model| &model.surfaces);
+    let models = found.models();
+    let surfaces = || models.iter().flat_map(|model| &model.surfaces);
     let n_triangles: usize = surfaces().map(|surface| surface.triangles.len()).sum();
-    assert_eq!((found.models.len(), n_triangles), (135, 8383));
+    assert_eq!((found.models().len(), n_triangles), (135, 8383));
     // The size that the document itself gives, its accessors taken through the matrices of their nodes by other means.
     let [west, north, east, south] = file.extent().unwrap().unwrap();
     let voxel_m = metres_per_voxel_at(north);

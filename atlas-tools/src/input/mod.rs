@@ -11,7 +11,9 @@ mod stream;
 
 mod attributes;
 mod boxes;
-mod extent;
+mod byte_ranges;
+pub(crate) mod extent;
+mod file_crs;
 mod footprint;
 mod rings;
 mod texture;
@@ -52,9 +54,8 @@ mod vox;
 
 #[cfg(test)]
 mod collected;
-#[cfg(test)]
-mod gathered;
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -65,10 +66,11 @@ use voxatlas::voxel::Colour;
 
 pub use at::{At, AtError, AtFrame, Up};
 pub use attributes::colour as colour_of_text;
+pub use byte_ranges::ByteRanges;
 pub use citygml::CityGml;
 pub use cityjson::{CityJson, CityJsonSeq};
 pub use flatgeobuf::FlatGeobuf;
-pub use format::{Format, expand};
+pub use format::{Format, InputFile, expand};
 pub use geojson::GeoJson;
 #[cfg(feature = "geoparquet")]
 pub use geoparquet::GeoParquet;
@@ -266,6 +268,13 @@ pub trait Input: Send + Sync {
 
     /// The tiles of a row that hold anything, each once, in any order.
     fn row(&self, y: u32) -> Vec<TileCoord>;
+
+    /// The bytes of the file that reading some tiles needs, its heads and indexes among them; `None` where the tiles are
+    /// files of their own.
+    fn bytes(&self, tiles: &BTreeSet<TileCoord>) -> Option<ByteRanges> {
+        let _ = tiles;
+        None
+    }
 
     /// Reads the features of a tile; a tile that does not exist holds none.
     ///

@@ -1,28 +1,31 @@
 //! Mapbox vector tiles, version 1 and 2: bytes to features.
 //!
-//! Receives the bytes of one tile, plain or gzip'd, and yields the polygons of the chosen layers with their heights.
-//! Points and lines are passed over, as are layers and attributes that nobody asked for. Anything malformed is an
+//! Receives the bytes of one tile, plain or gzip'd, and yields the polygons of the chosen layers with what their attributes
+//! say: heights, undersides, colours. Points and lines are passed over, as are layers that nobody asked for. Anything malformed is an
 //! error for the whole tile: half a tile would be a city with unexplained gaps.
 
 use std::io::Read;
+use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
+use serde_json::Value as Json;
 use thiserror::Error;
 use voxatlas::geo::TileCoord;
 
+use super::attributes::{Attributes, Figures, figures};
 use super::protobuf::{Message, Value, zigzag};
-use super::{COORDINATE_MAX, Feature, FeatureId, Height, Point, Polygon, ReadOptions, SOURCE_EXTENT};
+use super::{COORDINATE_MAX, Described, Feature, FeatureId, Point, Polygon, ReadOptions, SOURCE_EXTENT};
 
 /// Largest tile, in bytes after inflating: the biggest real ones are a few MiB, a bomb would be gigabytes.
 pub(super) const TILE_BYTES_MAX: usize = 64 << 20;
 
-/// Which layers are read, and which attribute is the height.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Which layers are read, and how.
+#[derive(Debug, Clone, PartialEq)]
 pub struct LayerSelection {
     /// Names of the layers; others are ignored.
     pub layers: Vec<String>,
-    /// Attributes that may hold the height in metres, the first that a feature has is taken.
-    pub height_fields: Vec<String>,
+    /// What the attributes of features mean.
+    pub read: ReadOptions,
 }
 
 /// Layers of buildings, as usual tilesets call them.
@@ -33,7 +36,7 @@ impl LayerSelection {
     pub fn of(read: &ReadOptions) -> Self {
         let usual = || BUILDING_LAYERS.map(str::to_owned).to_vec();
         let layers = if read.layers.is_empty() { usual() } else { read.layers.clone() };
-        Self { layers, height_fields: read.height_fields.clone() }
+        Self { layers, read: read.clone() }
     }
 }
 
@@ -169,7 +172,7 @@ fn decode_plain(
         if number == 3 {
             let layer = Layer::read(as_bytes(value, "layers")?)?;
             if selection.layers.contains(&layer.name) {
-                layer.features(input, tile, place, &selection.height_fields, &mut features)?;
+                layer.features(input, tile, place, &selection.read, &mut features)?;
             }
             place += layer.features.len() as u32;
         }
@@ -182,8 +185,8 @@ struct Layer<'a> {
     name: String,
     extent: i64,
     keys: Vec<&'a str>,
-    /// The numbers among the values; other kinds are `None`.
-    values: Vec<Option<f64>>,
+    /// The values, still encoded.
+    values: Vec<&'a [u8]>,
     features: Vec<&'a [u8]>,
 }
 
@@ -198,7 +201,7 @@ impl<'a> Layer<'a> {
                 1 => name = Some(as_str(value, "name")?.to_owned()),
                 2 => features.push(as_bytes(value, "features")?),
                 3 => keys.push(as_str(value, "keys")?),
-                4 => values.push(number_of(as_bytes(value, "values")?)?),
+                4 => values.push(as_bytes(value, "values")?),
                 5 => extent = as_varint(value, "extent")?,
                 _ => {}
             }
@@ -215,45 +218,47 @@ impl<'a> Layer<'a> {
         input: u32,
         tile: TileCoord,
         place: u32,
-        height_fields: &[String],
+        read: &ReadOptions,
         out: &mut Vec<Feature>,
     ) -> Result<(), MvtError> {
-        let heights: Vec<_> =
-            height_fields.iter().filter_map(|field| self.keys.iter().position(|key| key == field)).collect();
+        let values = self.values.iter().map(|bytes| json_of(bytes)).collect::<Result<Vec<_>, _>>()?;
         for (feature_idx, bytes) in self.features.iter().enumerate() {
             let raw = RawFeature::read(bytes)?;
             if raw.kind != Some(POLYGON) {
                 continue;
             }
-            let metres = self.height(raw.tags, feature_idx, &heights)?;
+            let attributes = self.attributes(raw.tags, feature_idx, &values)?;
             let polygons = polygons(raw.geometry, self.extent).map_err(|error| match error {
                 PathError::Bytes(error) => error,
                 PathError::Fault(fault) => MvtError::Geometry { layer: self.name.clone(), feature_idx, fault },
             })?;
-            let place_id = FeatureId::Place { input, tile, feature_idx: place + feature_idx as u32 };
+            let place_idx = place + feature_idx as u32;
+            let place_id = FeatureId::Place { input, tile, feature_idx: place_idx };
             let id = raw.id.map_or(place_id, FeatureId::Given);
-            out.push(Feature::standing(id, Height::from_input(metres), polygons));
+            // A tile has no one to tell of an attribute that cannot be read: heights that fell back are counted.
+            let Figures { height, min_height_m, wall, roof } = figures(&attributes, read, &mut |_| ());
+            let described = read.with_attributes.then(|| {
+                let name = raw.id.map_or_else(|| format!("{tile}#{place_idx}"), |id| id.to_string());
+                Arc::new(Described { name, attributes })
+            });
+            out.push(Feature { id, height, min_height_m, polygons, wall, roof, described });
         }
         Ok(())
     }
 
-    /// The number of the first of `heights` (indices of keys) that the feature has.
-    fn height(&self, tags: &[u8], feature_idx: usize, heights: &[usize]) -> Result<Option<f64>, MvtError> {
+    /// The attributes of a feature, in the order of the tile.
+    fn attributes(&self, tags: &[u8], feature_idx: usize, values: &[Json]) -> Result<Attributes, MvtError> {
         let outside = |tag| MvtError::Tag { layer: self.name.clone(), feature_idx, tag };
-        let mut found: Option<(usize, Option<f64>)> = None;
+        let mut attributes = Attributes::new();
         let mut message = Message::new(tags);
-        while let Some(key) = message.next_packed()? {
-            let value_idx = message.next_packed()?.ok_or_else(|| outside(key))?;
-            let key_idx = usize::try_from(key).ok().filter(|&idx| idx < self.keys.len()).ok_or_else(|| outside(key))?;
-            let value = usize::try_from(value_idx).ok().and_then(|idx| self.values.get(idx));
-            let value = *value.ok_or_else(|| outside(value_idx))?;
-            if let Some(rank) = heights.iter().position(|&idx| idx == key_idx)
-                && found.is_none_or(|(best, _)| rank < best)
-            {
-                found = Some((rank, value));
-            }
+        while let Some(key_idx) = message.next_packed()? {
+            let value_idx = message.next_packed()?.ok_or_else(|| outside(key_idx))?;
+            let key =
+                usize::try_from(key_idx).ok().and_then(|idx| self.keys.get(idx)).ok_or_else(|| outside(key_idx))?;
+            let value = usize::try_from(value_idx).ok().and_then(|idx| values.get(idx));
+            attributes.push(((*key).to_owned(), value.ok_or_else(|| outside(value_idx))?.clone()));
         }
-        Ok(found.and_then(|(_, value)| value))
+        Ok(attributes)
     }
 }
 
@@ -391,21 +396,24 @@ fn same_ring(a: &[Point], b: &[Point]) -> bool {
             .any(|(start, point)| *point == a[0] && a[..].iter().eq(b[start..].iter().chain(&b[..start])))
 }
 
-/// The number in a value message; strings and booleans are none.
-fn number_of(bytes: &[u8]) -> Result<Option<f64>, MvtError> {
-    let mut number = None;
+/// What a value message holds; numbers that are none are null.
+fn json_of(bytes: &[u8]) -> Result<Json, MvtError> {
+    let float = |number: f64| serde_json::Number::from_f64(number).map_or(Json::Null, Json::Number);
+    let mut found = Json::Null;
     let mut message = Message::new(bytes);
     while let Some((field, value)) = message.next_field()? {
-        number = match (field, value) {
-            (2, Value::Fixed32(bytes)) => Some(f64::from(f32::from_le_bytes(bytes))),
-            (3, Value::Fixed64(bytes)) => Some(f64::from_le_bytes(bytes)),
-            (4, Value::Varint(int)) => Some(int as i64 as f64),
-            (5, Value::Varint(uint)) => Some(uint as f64),
-            (6, Value::Varint(sint)) => Some(zigzag(sint) as f64),
-            _ => number,
+        found = match (field, value) {
+            (1, Value::Bytes(text)) => String::from_utf8_lossy(text).into_owned().into(),
+            (2, Value::Fixed32(bytes)) => float(f64::from(f32::from_le_bytes(bytes))),
+            (3, Value::Fixed64(bytes)) => float(f64::from_le_bytes(bytes)),
+            (4, Value::Varint(int)) => int.cast_signed().into(),
+            (5, Value::Varint(uint)) => uint.into(),
+            (6, Value::Varint(sint)) => zigzag(sint).into(),
+            (7, Value::Varint(bool)) => (bool != 0).into(),
+            _ => found,
         };
     }
-    Ok(number)
+    Ok(found)
 }
 
 fn as_bytes<'a>(value: Value<'a>, field: &'static str) -> Result<&'a [u8], MvtError> {

@@ -9,9 +9,10 @@
 //! directory: number of entries n; n steps of tile ids; n run lengths (0: a directory); n lengths; n offsets + 1 (0: behind)
 //! ```
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
@@ -20,7 +21,7 @@ use voxatlas::geo::TileCoord;
 
 use super::mvt::TILE_BYTES_MAX;
 use super::protobuf::Message;
-use super::{Feature, Input, InputError, LayerSelection, MvtError, SOURCE_ZOOMS, decode_mvt};
+use super::{ByteRanges, Feature, Input, InputError, LayerSelection, MvtError, SOURCE_ZOOMS, decode_mvt};
 
 const HEADER_BYTES: usize = 127;
 
@@ -40,6 +41,9 @@ pub struct MvtArchive {
     /// Its place on the command line.
     input: u32,
     zoom: u8,
+    /// Its directories.
+    root: Place,
+    leaves: Place,
     /// Where each tile lies, by row and column.
     tiles: BTreeMap<(u32, u32), Place>,
     selection: LayerSelection,
@@ -50,6 +54,12 @@ pub struct MvtArchive {
 struct Place {
     offset: u64,
     length: u64,
+}
+
+impl Place {
+    fn range(self) -> Range<u64> {
+        self.offset..self.offset.saturating_add(self.length)
+    }
 }
 
 /// Tiles of one content, or a directory further down.
@@ -84,7 +94,7 @@ impl MvtArchive {
         file.read_exact(&mut bytes)
             .map_err(|_| malformed("shorter than the header of a PMTiles archive".to_owned()))?;
         let header = Header::parse(&bytes).map_err(malformed)?;
-        let (root, data) = (header.root, header.data);
+        let Header { root, leaves, data, .. } = header;
         let mut lister = Lister { file, n_bytes, header, bytes_left: DIRECTORIES_BYTES_MAX, entries: Vec::new() };
         lister.list(root, 0).map_err(malformed)?;
         let entries = lister.entries;
@@ -95,7 +105,7 @@ impl MvtArchive {
             }
             if SOURCE_ZOOMS.contains(&zoom) {
                 let tiles = tiles_of(&entries, zoom, data).map_err(malformed)?;
-                return Ok(Self { path: path.to_owned(), input, zoom, tiles, selection });
+                return Ok(Self { path: path.to_owned(), input, zoom, root, leaves, tiles, selection });
             }
             found.push(zoom);
         }
@@ -122,6 +132,15 @@ impl Input for MvtArchive {
 
     fn row(&self, y: u32) -> Vec<TileCoord> {
         self.tiles.range((y, 0)..=(y, u32::MAX)).filter_map(|(&place, _)| self.tile_at(place)).collect()
+    }
+
+    fn bytes(&self, tiles: &BTreeSet<TileCoord>) -> Option<ByteRanges> {
+        let places = tiles.iter().filter(|tile| tile.zoom() == self.zoom).filter_map(|tile| {
+            let place = self.tiles.get(&(tile.y(), tile.x()))?;
+            Some(place.range())
+        });
+        let heads = [Place { offset: 0, length: HEADER_BYTES as u64 }, self.root, self.leaves].map(Place::range);
+        Some(heads.into_iter().chain(places).collect())
     }
 
     fn read(&self, tile: TileCoord) -> Result<Vec<Feature>, InputError> {

@@ -1,12 +1,15 @@
 use pmtiles::{PmTilesWriter, TileType};
 use proptest::prelude::*;
 
-use super::super::MvtDir;
+use super::super::{MvtDir, ReadOptions};
 use super::*;
 use crate::real_data::real_data;
 
 fn selection() -> LayerSelection {
-    LayerSelection { layers: vec!["bldg".to_owned()], height_fields: vec!["z".to_owned()] }
+    LayerSelection {
+        layers: vec!["bldg".to_owned()],
+        read: ReadOptions { height_fields: vec!["z".to_owned()], ..ReadOptions::default() },
+    }
 }
 
 /// A tile of one square, in the protobuf of MVT: layer `bldg`, attribute `z` of 12.
@@ -45,6 +48,39 @@ fn small_archive(is_packed: bool) -> (tempfile::TempDir, PathBuf) {
     });
     pack(&path, TileType::Mvt, is_packed, &all);
     (folder, path)
+}
+
+#[test]
+fn the_bytes_that_are_told_are_all_that_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("city.pmtiles");
+    let tile = |n: u32| TileCoord::new(16, 64 + n, 64).unwrap();
+    // Tiles of a content of their own, far from each other in the file.
+    let padded = |n: u32| {
+        let noise = (0..100_000u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 13) as u8 ^ n as u8);
+        let mut bytes = tile_bytes();
+        // A field that no reader knows.
+        let mut length = noise.len();
+        bytes.extend([0xFA, 0x01]);
+        while length >= 128 {
+            bytes.push(length as u8 | 128);
+            length >>= 7;
+        }
+        bytes.push(length as u8);
+        bytes.extend(noise);
+        bytes
+    };
+    let mut all: Vec<_> = (0..8).map(|n| (tile(n), padded(n))).collect();
+    all.sort_by_key(|(tile, _)| TileId::from(pmtiles::TileCoord::new(16, tile.x(), tile.y()).unwrap()).value());
+    pack(&path, TileType::Mvt, false, &all);
+    let archive = MvtArchive::open(&path, 0, selection()).unwrap();
+    let wanted = BTreeSet::from([tile(2), tile(5), TileCoord::new(16, 9, 9).unwrap()]);
+    let ranges = archive.bytes(&wanted).unwrap();
+    let n_kept = super::super::byte_ranges::keep_only(&path, &ranges);
+    assert!((200_000..450_000).contains(&n_kept), "{n_kept}");
+    let archive = MvtArchive::open(&path, 0, selection()).unwrap();
+    assert!(wanted.iter().all(|&wanted| archive.read(wanted).is_ok()));
+    assert!(archive.read(tile(0)).is_err() || archive.read(tile(7)).is_err());
 }
 
 #[test]

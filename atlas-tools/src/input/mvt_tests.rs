@@ -13,7 +13,10 @@ mod writer;
 use writer::{TestFeature, bytes_field, tile as write_tile, varint_field};
 
 fn selection() -> LayerSelection {
-    LayerSelection { layers: vec!["bldg".to_owned()], height_fields: vec!["z".to_owned()] }
+    LayerSelection {
+        layers: vec!["bldg".to_owned()],
+        read: ReadOptions { height_fields: vec!["z".to_owned()], ..ReadOptions::default() },
+    }
 }
 
 fn source() -> TileCoord {
@@ -124,7 +127,45 @@ fn every_kind_of_number_is_a_height() {
     check(&number(7, 1), None);
     let mut text = Vec::new();
     bytes_field(&mut text, 1, b"12 m");
+    check(&text, Some(12.0));
+    let mut text = Vec::new();
+    bytes_field(&mut text, 1, b"high");
     check(&text, None);
+}
+
+#[test]
+fn undersides_colours_and_attributes_are_those_of_the_tile() {
+    let mut feature = Vec::new();
+    varint_field(&mut feature, 1, 7);
+    bytes_field(&mut feature, 2, &[0, 0, 1, 1, 2, 2, 3, 3]);
+    varint_field(&mut feature, 3, 3);
+    let number = |number: f64| [&[3 << 3 | 1], &number.to_le_bytes()[..]].concat();
+    let text = |text: &str| {
+        let mut value = Vec::new();
+        bytes_field(&mut value, 1, text.as_bytes());
+        value
+    };
+    let bytes = layer(&[
+        (2, &feature),
+        (3, b"render_height"),
+        (3, b"render_min_height"),
+        (3, b"colour"),
+        (3, b"name"),
+        (4, &number(30.0)),
+        (4, &number(12.5)),
+        (4, &text("#a04030")),
+        (4, &text("\u{6771}")),
+    ]);
+    let read = |with_attributes: bool| {
+        let read = ReadOptions { with_attributes, ..ReadOptions::default() };
+        decode(&bytes, 0, source(), &LayerSelection { read, ..selection() }).unwrap().remove(0)
+    };
+    let found = read(true);
+    assert_eq!((found.height.metres, found.min_height_m, found.wall), (30.0, 12.5, Some([0xA0, 0x40, 0x30])));
+    let described = found.described.unwrap();
+    assert_eq!((described.name.as_str(), described.attributes.len()), ("7", 4));
+    assert_eq!(described.attributes[3], ("name".to_owned(), "\u{6771}".into()));
+    assert_eq!(read(false).described, None);
 }
 
 #[test]
@@ -136,7 +177,8 @@ fn the_first_height_field_counts() {
     let bytes = layer(&[(2, &feature), (3, b"a"), (3, b"b"), (4, &value(1.0)), (4, &value(2.0))]);
     let height = |fields: &[&str]| {
         let height_fields = fields.iter().map(|&field| field.to_owned()).collect();
-        let selection = LayerSelection { height_fields, ..selection() };
+        let read = ReadOptions { height_fields, ..ReadOptions::default() };
+        let selection = LayerSelection { read, ..selection() };
         decode(&bytes, 0, source(), &selection).unwrap()[0].height.metres
     };
     assert_eq!(height(&["a", "b"]), 1.0);

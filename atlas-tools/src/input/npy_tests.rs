@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use voxatlas::geo::mercator::metres_per_voxel_at;
 
 use super::*;
-use crate::input::gathered::gather;
+use crate::input::collected::Collected;
 
 /// An array file of version 1.
 fn npy(descr: &str, is_fortran: bool, shape: &str, bytes: &[u8]) -> Vec<u8> {
@@ -26,8 +26,8 @@ fn written(bytes: &[u8]) -> tempfile::NamedTempFile {
 /// The voxels of a file, in order.
 fn voxels(bytes: &[u8], place: NpyPlace) -> Vec<([i32; 3], Colour)> {
     let file = written(bytes);
-    let found = gather(&NpyFile::new(file.path(), 0, ReadOptions::default(), place));
-    let mut voxels: Vec<_> = found.voxels.into_iter().flat_map(|model| model.voxels).collect();
+    let found = Collected::of(&NpyFile::new(file.path(), 0, ReadOptions::default(), place)).unwrap();
+    let mut voxels: Vec<_> = found.voxels().into_iter().flat_map(|model| model.voxels.clone()).collect();
     voxels.sort_unstable();
     voxels
 }
@@ -45,15 +45,15 @@ fn an_array_stands_exactly_on_its_tile() {
     bytes[4] = 1;
     let file = written(&npy("|u1", false, "2, 3, 2", &bytes));
     let stream = NpyFile::new(file.path(), 5, ReadOptions::default(), tile());
-    let found = gather(&stream);
-    let [model] = &found.voxels[..] else { panic!("{found:?}") };
+    let found = Collected::of(&stream).unwrap();
+    let [model] = found.voxels()[..] else { panic!("{found:?}") };
     assert_eq!((model.corner.x, model.corner.z, model.edge), (29_802_240.0, 13_215_488.0, 1.0));
     assert_eq!((model.corner.height_m / metres_per_voxel_at(model.corner.z)), -32.0);
     assert_eq!(model.voxels, [([0, 2, 0], PLAIN), ([1, 0, 1], PLAIN)]);
     assert_eq!(model.named.id, FeatureId::Nth { input: 5, nth: 0 });
     assert_eq!(stream.extent().unwrap(), Some([29_802_240.0, 13_215_488.0, 29_802_242.0, 13_215_490.0]));
     let turned = stream.with_axes("zyx").unwrap();
-    assert_eq!(gather(&turned).voxels[0].voxels, [([0, 2, 0], PLAIN), ([1, 0, 1], PLAIN)]);
+    assert_eq!(Collected::of(&turned).unwrap().voxels()[0].voxels, [([0, 2, 0], PLAIN), ([1, 0, 1], PLAIN)]);
 }
 
 #[test]
@@ -63,7 +63,11 @@ fn axes_are_what_the_caller_says() {
     let file = written(&npy("|b1", false, "2, 3, 4,", &bytes));
     let stream = || NpyFile::new(file.path(), 0, ReadOptions::default(), tile());
     for (axes, expected) in [("xyz", [1, 2, 3]), ("zyx", [3, 2, 1]), ("yzx", [3, 1, 2])] {
-        assert_eq!(gather(&stream().with_axes(axes).unwrap()).voxels[0].voxels, [(expected, PLAIN)], "{axes}");
+        assert_eq!(
+            Collected::of(&stream().with_axes(axes).unwrap()).unwrap().voxels()[0].voxels,
+            [(expected, PLAIN)],
+            "{axes}"
+        );
     }
     for axes in ["xy", "xxz", "xyzz", "abc", ""] {
         assert!(stream().with_axes(axes).is_err(), "{axes}");
@@ -90,8 +94,8 @@ fn values_may_have_colours() {
     let colours = [("7".to_owned(), [1, 1, 1]), ("*".to_owned(), [2, 2, 2])].into_iter().collect();
     let read = ReadOptions { colour_by: Some((String::new(), colours)), ..ReadOptions::default() };
     let file = written(&npy("<u2", false, "1, 1, 3", &[7, 0, 0, 0, 0, 1]));
-    let found = gather(&NpyFile::new(file.path(), 0, read, tile()));
-    assert_eq!(found.voxels[0].voxels, [([0, 0, 0], [1, 1, 1]), ([0, 0, 2], [2, 2, 2])]);
+    let found = Collected::of(&NpyFile::new(file.path(), 0, read, tile())).unwrap();
+    assert_eq!(found.voxels()[0].voxels, [([0, 0, 0], [1, 1, 1]), ([0, 0, 2], [2, 2, 2])]);
 }
 
 #[test]
@@ -107,8 +111,8 @@ fn archives_hold_several_arrays() {
         archive.write_all(&bytes).unwrap();
     }
     archive.finish().unwrap();
-    let found = gather(&NpyFile::new(file.path(), 0, ReadOptions::default(), tile()));
-    let names: Vec<_> = found.voxels.iter().map(|model| (model.named.name.as_str(), &model.voxels[..])).collect();
+    let found = Collected::of(&NpyFile::new(file.path(), 0, ReadOptions::default(), tile())).unwrap();
+    let names: Vec<_> = found.voxels().iter().map(|model| (model.named.name.as_str(), &model.voxels[..])).collect();
     assert_eq!(names, [("a", &[([0, 0, 0], PLAIN)][..]), ("b", &[([0, 0, 1], PLAIN)][..])]);
 }
 
@@ -123,7 +127,8 @@ fn an_array_may_stand_anywhere_by_quarters() {
     let file = written(&npy("|u1", false, "1, 1, 4", &bytes));
     let askew = NpyFile::new(file.path(), 0, ReadOptions::default(), place(30.0)).extent().unwrap_err().to_string();
     assert!(askew.contains("bearing is 30") && askew.contains("multiple of 90"), "{askew}");
-    let edge = gather(&NpyFile::new(file.path(), 0, ReadOptions::default(), place(0.0))).voxels[0].edge;
+    let edge =
+        Collected::of(&NpyFile::new(file.path(), 0, ReadOptions::default(), place(0.0))).unwrap().voxels()[0].edge;
     assert!((edge - 2.0 / 0.971).abs() < 0.01, "{edge}");
 }
 

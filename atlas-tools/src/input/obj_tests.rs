@@ -1,19 +1,19 @@
 use voxatlas::geo::mercator::metres_per_voxel_at;
 
 use super::*;
-use crate::input::gathered::{Gathered, gather};
+use crate::input::collected::Collected;
 
 /// A model's own axes are the world's where a voxel is a metre and a bit: on the equator, at 0 E.
 fn at() -> At {
     At::new(0.0, 0.0, 100.0).unwrap()
 }
 
-fn read(text: &str, mtl: &str, up: Up) -> Gathered {
+fn read(text: &str, mtl: &str, up: Up) -> Collected {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.obj");
     std::fs::write(&path, text).unwrap();
     std::fs::write(folder.path().join("model.mtl"), mtl).unwrap();
-    gather(&ObjFile::new(&path, 3, ReadOptions::default(), at(), up))
+    Collected::of(&ObjFile::new(&path, 3, ReadOptions::default(), at(), up)).unwrap()
 }
 
 const WALL: &str = "mtllib model.mtl\nv 0 0 0\nv 4 0 0\nv 4 3 0\nv 0 3 0\nvt 0 0\nvt 1 0\nvt 1 1\nvt 0 1\n";
@@ -23,7 +23,7 @@ fn faces_stand_where_the_axes_say() {
     let voxel_m = metres_per_voxel_at(f64::from(1 << 24));
     for (up, expected) in [(Up::Y, [4.0, 103.0, 5.0]), (Up::Z, [4.0, 105.0, -3.0])] {
         let found = read("v 0 0 5\nv 4 0 5\nv 4 3 5\nf 1 2 3\n", "", up);
-        let [model] = &found.models[..] else { panic!("{found:?}") };
+        let [model] = found.models()[..] else { panic!("{found:?}") };
         let corner = model.surfaces[0].triangles[0][2];
         let place =
             [(corner.x - f64::from(1 << 24)) * voxel_m, corner.height_m, (corner.z - f64::from(1 << 24)) * voxel_m];
@@ -39,7 +39,7 @@ fn objects_are_features_and_materials_surfaces() {
     );
     let mtl = "newmtl red\nKd 1 0 0\nnewmtl brick\nKd 0 0 0\nmap_Kd -clamp on brick.png\n";
     let found = read(&text, mtl, Up::Y);
-    let [wall, rest] = &found.models[..] else { panic!("{found:?}") };
+    let [wall, rest] = found.models()[..] else { panic!("{found:?}") };
     assert_eq!((wall.named.name.as_str(), rest.named.name.as_str()), ("east wall", ""));
     assert_ne!(wall.named.id, rest.named.id);
     let [red, textured, plain] = &wall.surfaces[..] else { panic!("{wall:?}") };
@@ -56,7 +56,7 @@ fn objects_are_features_and_materials_surfaces() {
 fn concave_faces_are_cut_not_fanned() {
     // An arrow head: a fan from its first corner would cover its notch.
     let found = read("v 0 2 0\nv -2 0 0\nv 0 1 0\nv 2 0 0\nf 2 3 4 1\n", "", Up::Y);
-    let triangles = &found.models[0].surfaces[0].triangles;
+    let triangles = &found.models()[0].surfaces[0].triangles;
     let area = |[a, b, c]: &[Place; 3]| {
         ((b.x - a.x) * (c.height_m - a.height_m) - (b.height_m - a.height_m) * (c.x - a.x)).abs() / 2.0
     };
@@ -67,7 +67,7 @@ fn concave_faces_are_cut_not_fanned() {
 #[test]
 fn points_may_have_colours() {
     let found = read("v 0 0 0 1 0 0\nv 1 0 0 0 1 0\nv 0 1 0 0 0 1\nf 1 2 3\n", "", Up::Y);
-    assert_eq!(found.models[0].surfaces[0].paint, Paint::Corners(vec![[[255, 0, 0], [0, 255, 0], [0, 0, 255]]]));
+    assert_eq!(found.models()[0].surfaces[0].paint, Paint::Corners(vec![[[255, 0, 0], [0, 255, 0], [0, 0, 255]]]));
 }
 
 #[test]
@@ -75,7 +75,7 @@ fn bad_lines_are_told_and_passed_over() {
     let text = "mtllib none.mtl\no house\nusemtl nothing\nv 0 0 0\nv 1 x 0\nv 1 1 0\nv 0 1 0\n\
                 f 1 2 3\nf 1 3 9\nf 0 1 3\nf 1 3\nf a b c\nl 1 2\nf 1 3 \\\n4\nf 1/7 3 4\nf\n";
     let found = read(text, "", Up::Y);
-    let [model] = &found.models[..] else { panic!("{found:?}") };
+    let [model] = found.models()[..] else { panic!("{found:?}") };
     assert_eq!(model.surfaces[0].triangles.len(), 1);
     let count = |problem: Problem| found.problems.iter().filter(|(_, found)| *found == problem).count();
     assert_eq!(count(Problem::DanglingReference), 2);
@@ -95,9 +95,9 @@ fn what_nobody_wants_is_passed_over() {
     let file = ObjFile::new(&path, 0, ReadOptions::default(), at(), Up::Y);
     let middle = f64::from(1 << 24);
     let wanted = Wanted { boxes: vec![[middle - 5.0, middle - 5.0, middle + 5.0, middle + 5.0]] };
-    let mut found = Gathered::default();
+    let mut found = Collected::default();
     file.read(&wanted, &mut found).unwrap();
-    assert_eq!(found.models.len(), 1);
+    assert_eq!(found.models().len(), 1);
     let [west, _, east, _] = file.extent().unwrap().unwrap();
     assert!(west == middle && (east - west - 901.0 / metres_per_voxel_at(middle)).abs() < 1e-6);
 }

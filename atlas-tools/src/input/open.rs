@@ -1,12 +1,12 @@
 //! How an input of any format is opened. Opening reads headers at most.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::points::Las;
 use super::{
-    At, CityGml, CityJson, CityJsonSeq, FlatGeobuf, Format, GeoJson, GltfFile, Input, InputError, LayerSelection,
-    MvtArchive, MvtDir, NpyFile, NpyPlace, ObjFile, OsmPbf, Overpass, Shapefile, Stream, VoxFile,
+    At, CityGml, CityJson, CityJsonSeq, FlatGeobuf, Format, GeoJson, GltfFile, Input, InputError, InputFile,
+    LayerSelection, MvtArchive, MvtDir, NpyFile, NpyPlace, ObjFile, OsmPbf, Overpass, Shapefile, Stream, VoxFile,
 };
 use crate::encode::Settings;
 use crate::terrain::fgd::FgdDem;
@@ -20,8 +20,8 @@ const RASTER_BYTES: u64 = 64 << 20;
 /// The inputs of a run, by how they are read.
 #[derive(Default)]
 pub struct Opened {
-    /// Asked for a source tile at a time.
-    pub tiled: Vec<Box<dyn Input>>,
+    /// Asked for a source tile at a time, each with its place among the inputs.
+    pub tiled: Vec<(usize, Box<dyn Input>)>,
     /// Read from their beginning to their end, each with its place among the inputs.
     pub streams: Vec<(usize, Box<dyn Stream>)>,
     /// Heights of the ground, the first on top.
@@ -30,8 +30,8 @@ pub struct Opened {
     pub imagery: Vec<Box<dyn Imagery>>,
     /// Whether any input has things at heights of their own.
     pub has_own_heights: bool,
-    /// What heights count from, where an input tells heights.
-    pub datum: Option<String>,
+    /// What the command line says that heights count from, where an input tells heights.
+    datum: Option<String>,
 }
 
 /// Opens the inputs of a run, in their order; of those that are read from their beginning to their end only those whose
@@ -39,15 +39,14 @@ pub struct Opened {
 ///
 /// # Errors
 ///
-/// One of them cannot be opened, or is of no known format.
-pub fn open(paths: &[PathBuf], settings: &Settings, wanted: Option<&[usize]>) -> Result<Opened, InputError> {
+/// One of them cannot be opened.
+pub fn open(files: &[InputFile], settings: &Settings, wanted: Option<&[usize]>) -> Result<Opened, InputError> {
     let wanted: Option<BTreeSet<usize>> = wanted.map(|places| places.iter().copied().collect());
     let mut opened = Opened::default();
-    for (place, path) in paths.iter().enumerate() {
-        let format = Format::of(path)?.ok_or_else(|| InputError::UnknownFormat { path: path.clone() })?;
-        opened.has_own_heights |= format.has_own_heights();
+    for (place, file) in files.iter().enumerate() {
+        opened.has_own_heights |= file.format.has_own_heights();
         let is_wanted = wanted.as_ref().is_none_or(|places| places.contains(&place));
-        opened.add(format, path, place, settings, is_wanted)?;
+        opened.add(file, place, settings, is_wanted)?;
     }
     for path in &settings.ortho {
         opened.imagery.push(imagery(path, settings)?);
@@ -63,23 +62,38 @@ pub fn open(paths: &[PathBuf], settings: &Settings, wanted: Option<&[usize]>) ->
 }
 
 impl Opened {
+    /// What heights count from, where an input tells heights. Of files that name their CRS among their contents it knows
+    /// when their extent was asked for.
+    pub fn datum(&self) -> Option<String> {
+        let mut datum = self.datum.clone()?;
+        let placers = self.streams.iter().flat_map(|(_, stream)| stream.placers());
+        let placers = placers.chain(self.elevations.iter().filter_map(|elevation| elevation.placer().cloned()));
+        let ellipsoidal: BTreeSet<String> =
+            placers.filter_map(|placer| placer.ellipsoidal().map(str::to_owned)).collect();
+        for crs in ellipsoidal {
+            datum.push_str("; that of ");
+            datum.push_str(&crs);
+            datum.push_str(" is the ellipsoid");
+        }
+        Some(datum)
+    }
+
     fn add(
         &mut self,
-        format: Format,
-        path: &Path,
+        InputFile { path, format }: &InputFile,
         place: usize,
         settings: &Settings,
         is_wanted: bool,
     ) -> Result<(), InputError> {
         let (input, read, crs) = (place as u32, settings.read.clone(), settings.crs.clone());
         let selection = || LayerSelection::of(&settings.read);
-        let stream: Box<dyn Stream> = match format {
+        let stream: Box<dyn Stream> = match *format {
             Format::VectorTiles => {
-                self.tiled.push(Box::new(MvtDir::open(path, input, selection())?));
+                self.tiled.push((place, Box::new(MvtDir::open(path, input, selection())?)));
                 return Ok(());
             }
             Format::VectorTileArchive => {
-                self.tiled.push(Box::new(MvtArchive::open(path, input, selection())?));
+                self.tiled.push((place, Box::new(MvtArchive::open(path, input, selection())?)));
                 return Ok(());
             }
             Format::TerrainTiles => {

@@ -101,6 +101,10 @@ impl Stream for Shapefile {
         extent::walk(self)
     }
 
+    fn placers(&self) -> Vec<Placer> {
+        vec![self.placer.clone().without_heights()]
+    }
+
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {
         let io = |error| InputError::Io { path: self.path.clone(), error };
         let file = File::open(&self.path).map_err(io)?;

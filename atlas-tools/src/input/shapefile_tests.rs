@@ -267,3 +267,11 @@ proptest! {
         let _ = shape(&record);
     }
 }
+
+#[test]
+fn a_wrong_zone_is_guessed() {
+    let files = Files::new(&[poly(5, &[&square(-8_000.0, -38_000.0, 20.0)], &[])]);
+    let wrong = CrsOptions { crs: Some("EPSG:6676".to_owned()), ..CrsOptions::default() };
+    let stream = files.open(ReadOptions::default(), &wrong).unwrap();
+    assert_eq!(stream.guess([139.7, 35.6, 139.8, 35.7]).as_deref(), Some("looks like EPSG:6677"));
+}

@@ -10,7 +10,8 @@ use std::sync::Arc;
 
 use voxatlas::voxel::Colour;
 
-use super::{InputError, Item};
+use super::{ByteRanges, InputError, Item};
+use crate::crs::{Placer, guess_again};
 
 /// A source of items that is read from its beginning to its end.
 pub trait Stream: Send + Sync {
@@ -25,10 +26,32 @@ pub trait Stream: Send + Sync {
     /// The file cannot be read, or is malformed.
     fn extent(&self) -> Result<Option<[f64; 4]>, InputError>;
 
-    /// What its CRS may be instead, where its coordinates miss a box in degrees: west, south, east, north.
+    /// How its coordinates are placed. A format whose files name their CRS among their contents tells those that it met in
+    /// `extent` or `read`; none where it knows nothing of coordinates, or may take them in one way only.
+    fn placers(&self) -> Vec<Placer> {
+        Vec::new()
+    }
+
+    /// What its CRS may be instead, where its coordinates miss a box in degrees: west, south, east, north. It asks for the
+    /// extent once more.
     fn guess(&self, near: [f64; 4]) -> Option<String> {
-        let _ = near;
-        None
+        let extent = self.extent().ok()??;
+        // Of several nobody knows which one is wrong.
+        match self.placers().as_slice() {
+            [placer] => guess_again(placer, extent, near),
+            _ => None,
+        }
+    }
+
+    /// The bytes of the file that reading what is wanted needs, its heads and indexes among them; `None` where it is read
+    /// from its beginning to its end.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read, or is malformed.
+    fn bytes(&self, wanted: &Wanted) -> Result<Option<ByteRanges>, InputError> {
+        let _ = wanted;
+        Ok(None)
     }
 
     /// Reads everything that is wanted, in the order of the file.
@@ -189,8 +212,15 @@ impl Default for ReadOptions {
     fn default() -> Self {
         let names = |names: &[&str]| names.iter().map(|&name| name.to_owned()).collect();
         Self {
-            height_fields: names(&["height", "building:height", "measuredHeight", "measured_height", "z"]),
-            min_height_fields: names(&["min_height", "building:min_height"]),
+            height_fields: names(&[
+                "height",
+                "building:height",
+                "measuredHeight",
+                "measured_height",
+                "render_height",
+                "z",
+            ]),
+            min_height_fields: names(&["min_height", "building:min_height", "render_min_height"]),
             level_fields: names(&["building:levels", "levels", "num_floors", "storeysAboveGround"]),
             level_m: 3.0,
             fallback_height_m: super::FALLBACK_HEIGHT_M,

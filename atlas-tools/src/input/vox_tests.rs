@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::input::gathered::{Gathered, gather};
+use crate::input::collected::Collected;
 
 fn chunk_of(id: &str, content: &[u8]) -> Vec<u8> {
     [id.as_bytes(), &(content.len() as u32).to_le_bytes(), &[0; 4], content].concat()
@@ -57,21 +57,21 @@ fn layer(layer: u32, attributes: &[(&str, &str)]) -> Vec<u8> {
     chunk_of("LAYR", &[numbers(&[layer]), dict(attributes), numbers(&[u32::MAX])].concat())
 }
 
-fn read(bytes: &[u8], bearing_deg: f64) -> Result<Gathered, String> {
+fn read(bytes: &[u8], bearing_deg: f64) -> Result<Collected, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("model.vox");
     std::fs::write(&path, bytes).unwrap();
     let at = At::new(139.7, 35.6, 3.0).unwrap().with_bearing_deg(bearing_deg).unwrap();
     let file = VoxFile::new(&path, 0, ReadOptions::default(), at);
     match file.extent() {
-        Ok(_) => Ok(gather(&file)),
+        Ok(_) => Ok(Collected::of(&file).unwrap()),
         Err(error) => Err(error.to_string()),
     }
 }
 
 /// The places of all voxels, in order.
-fn places(found: &Gathered) -> Vec<[i32; 3]> {
-    let mut places: Vec<_> = found.voxels.iter().flat_map(|model| model.voxels.iter().map(|&(at, _)| at)).collect();
+fn places(found: &Collected) -> Vec<[i32; 3]> {
+    let mut places: Vec<_> = found.voxels().iter().flat_map(|model| model.voxels.iter().map(|&(at, _)| at)).collect();
     places.sort_unstable();
     places
 }
@@ -82,7 +82,7 @@ const HOOK: [[u8; 4]; 3] = [[0, 0, 0, 1], [1, 0, 0, 2], [1, 0, 1, 3]];
 #[test]
 fn a_file_without_a_scene_is_taken_as_it_is() {
     let found = read(&vox(&[model([2, 1, 2], &HOOK), palette()]), 0.0).unwrap();
-    let [model] = &found.voxels[..] else { panic!("{found:?}") };
+    let [model] = found.voxels()[..] else { panic!("{found:?}") };
     // y is north there: the row that begins at 0 lies one to the north of the origin.
     assert_eq!(model.voxels, [([0, 0, -1], [1, 0, 100]), ([1, 0, -1], [2, 0, 100]), ([1, 1, -1], [3, 0, 100])]);
     assert_eq!(model.corner.height_m, 3.0);
@@ -103,7 +103,7 @@ fn transforms_are_applied_all_the_way_down() {
     ];
     let found = read(&vox(&chunks), 0.0).unwrap();
     assert_eq!(found.problems, []);
-    assert_eq!(found.voxels[0].named.name, "hook");
+    assert_eq!(found.voxels()[0].named.name, "hook");
     // R = (0 -1 0; 1 0 0; 0 0 1): x' = -y, y' = x. Half the size is (1, 0, 1): centres (-1/2, 1/2, -1/2), (1/2, ..) ...
     // become (-1/2, -1/2), (-1/2, 1/2); moved by (11, 22, 33).
     let expected = [[10, 32, -22], [10, 32, -23], [10, 33, -23]];
@@ -141,7 +141,7 @@ fn the_whole_turns_by_quarters() {
 #[test]
 fn a_voxel_that_repeats_counts_once() {
     let found = read(&vox(&[model([1, 1, 1], &[[0, 0, 0, 1], [0, 0, 0, 9]]), palette()]), 0.0).unwrap();
-    assert_eq!(found.voxels[0].voxels, [([0, 0, -1], [9, 0, 100])]);
+    assert_eq!(found.voxels()[0].voxels, [([0, 0, -1], [9, 0, 100])]);
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn scenes_that_are_no_trees_end() {
         shape(2, 5),
     ];
     let found = read(&vox(&chunks), 0.0).unwrap();
-    assert!(found.voxels.is_empty());
+    assert!(found.voxels().is_empty());
     let problems: Vec<_> = found.problems.iter().map(|&(_, problem)| problem).collect();
     assert_eq!(
         problems,

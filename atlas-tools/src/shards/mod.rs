@@ -45,7 +45,7 @@ pub(crate) fn describe(job: &Job, n_shards: usize, json: bool) -> anyhow::Result
             "tiles": job.tiles.len(),
             "shards": n_shards,
             "bounds": bounds,
-            "inputs": job.inputs,
+            "inputs": job.inputs.iter().map(|input| &input.path).collect::<Vec<_>>(),
         });
         print(&format!("{value:#}\n"))?;
         return Ok(Outcome::Done);
@@ -56,7 +56,7 @@ pub(crate) fn describe(job: &Job, n_shards: usize, json: bool) -> anyhow::Result
     let _ = writeln!(text, "{:<10}{} of zoom 17{around}", "tiles", job.tiles.len());
     let _ = writeln!(text, "{:<10}{n_shards}", "shards");
     for input in &job.inputs {
-        let _ = writeln!(text, "{:<10}{}", "input", input.display());
+        let _ = writeln!(text, "{:<10}{}", "input", input.path.display());
     }
     print(&text)?;
     Ok(Outcome::Done)

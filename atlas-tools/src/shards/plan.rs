@@ -1,5 +1,6 @@
 //! `atlas-tools plan`: what a run would make, shared out.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -8,8 +9,9 @@ use clap::Args;
 use serde::{Deserialize, Serialize};
 use voxatlas::geo::TileCoord;
 
-use crate::encode::{Extents, Job, JobArgs};
+use crate::encode::{Job, JobArgs, Need, Needs, Plan};
 use crate::flags::OutputFlags;
+use crate::input::InputError;
 use crate::outcome::{Outcome, print};
 use crate::output::PartFile;
 use crate::voxelise::BASE;
@@ -72,21 +74,26 @@ pub struct ShardPlan {
     pub tiles: usize,
     /// The first of them.
     pub first: Option<TileCoord>,
-    /// The inputs that it reads, by their place in the job.
-    pub inputs: Vec<usize>,
+    /// What it reads of the inputs; those that it does not name need not even be there.
+    pub inputs: Vec<Need>,
 }
 
 impl PlanFile {
-    /// Shares out a job whose inputs have these extents.
-    pub fn new(job: Job, extents: &Extents, n_shards: usize) -> Self {
+    /// Shares out a job.
+    ///
+    /// # Errors
+    ///
+    /// The index of an input cannot be read.
+    pub fn new(job: Job, needs: &Needs, n_shards: usize) -> Result<Self, InputError> {
         let shard = |shard: usize| {
             let tiles = job.shard(shard, n_shards);
-            let inputs = extents.needed(job.inputs.len(), tiles);
-            ShardPlan { tiles: tiles.len(), first: tiles.first().copied(), inputs }
+            // A shard's plan of its own: what it reads depends on its tiles alone.
+            let plan = Plan::new(BTreeSet::new(), tiles.iter().copied(), job.source_zoom);
+            Ok(ShardPlan { tiles: tiles.len(), first: tiles.first().copied(), inputs: needs.of(&plan)? })
         };
-        let shards = (0..n_shards).map(shard).collect();
+        let shards = (0..n_shards).map(shard).collect::<Result<_, InputError>>()?;
         let tool = format!("atlas-tools {}", env!("CARGO_PKG_VERSION"));
-        Self { version: VERSION, tool, base: BASE, n_shards, shards, job }
+        Ok(Self { version: VERSION, tool, base: BASE, n_shards, shards, job })
     }
 
     /// Reads a plan.
@@ -119,8 +126,8 @@ impl PlanFile {
 ///
 /// An input cannot be used, or the plan cannot be written.
 pub fn run(args: &PlanArgs) -> anyhow::Result<Outcome> {
-    let (job, extents) = Job::new(args.job.inputs()?, args.job.settings()?, args.job.asked())?;
-    let plan = PlanFile::new(job, &extents, args.shards.get());
+    let (job, needs) = Job::new(args.job.inputs()?, args.job.settings()?, args.job.asked())?;
+    let plan = PlanFile::new(job, &needs, args.shards.get())?;
     let part = PartFile::create(&args.out)?;
     serde_json::to_writer_pretty(std::io::BufWriter::new(part.file()), &plan)
         .with_context(|| format!("{}: cannot be written", args.out.display()))?;

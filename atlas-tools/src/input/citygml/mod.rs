@@ -37,8 +37,9 @@ use self::places::{Envelope, Places};
 use self::xml::{Token, Xml};
 use super::city::text::TextReader;
 use super::extent;
+use super::file_crs::FileCrs;
 use super::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
-use crate::crs::CrsOptions;
+use crate::crs::{CrsOptions, Placer};
 
 /// The last bytes of a file show whether it ends in appearances.
 const TAIL_BYTES: u64 = 1 << 12;
@@ -53,7 +54,7 @@ pub struct CityGml {
     /// Its place on the command line.
     input: u32,
     read: ReadOptions,
-    crs: CrsOptions,
+    crs: FileCrs,
 }
 
 impl CityGml {
@@ -63,7 +64,7 @@ impl CityGml {
     ///
     /// The file cannot be read, or is no CityGML.
     pub fn open(path: &Path, input: u32, read: ReadOptions, crs: CrsOptions) -> Result<Self, InputError> {
-        let gml = Self { path: path.to_owned(), input, read, crs };
+        let gml = Self { path: path.to_owned(), input, read, crs: FileCrs::new(crs) };
         gml.begin()?;
         Ok(gml)
     }
@@ -160,6 +161,10 @@ impl Stream for CityGml {
             return Ok(Some(extent));
         }
         extent::walk(self)
+    }
+
+    fn placers(&self) -> Vec<Placer> {
+        self.crs.placers()
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {

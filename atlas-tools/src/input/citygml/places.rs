@@ -53,8 +53,8 @@ impl Places {
             return Err(InputError::Malformed { path: gml.path.clone(), what });
         }
         let name = name.map(str::to_owned);
-        let placer = gml.crs.placer(AxisRule::Official, name.as_deref(), None);
-        self.placers.push((name, placer.map_err(|error| error.in_file(&gml.path))?));
+        let placer = gml.crs.placer(&gml.path, AxisRule::Official, name.as_deref(), None)?;
+        self.placers.push((name, placer));
         Ok((self.placers.len() - 1) as u16)
     }
 

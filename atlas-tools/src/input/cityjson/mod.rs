@@ -39,8 +39,9 @@ use super::boxes::world_box;
 use super::city::misplaced::Misplaced;
 use super::city::text::TextReader;
 use super::extent;
+use super::file_crs::FileCrs;
 use super::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
-use crate::crs::{AxisRule, CrsOptions};
+use crate::crs::{AxisRule, CrsOptions, Placer};
 
 pub use sequence::CityJsonSeq;
 
@@ -49,7 +50,7 @@ pub use sequence::CityJsonSeq;
 pub struct CityJson {
     path: PathBuf,
     read: ReadOptions,
-    crs: CrsOptions,
+    crs: FileCrs,
 }
 
 /// A document without its boundaries.
@@ -85,7 +86,7 @@ impl CityJson {
     ///
     /// The file cannot be read, or begins like no JSON object.
     pub fn open(path: &Path, _input: u32, read: ReadOptions, crs: CrsOptions) -> Result<Self, InputError> {
-        let json = Self { path: path.to_owned(), read, crs };
+        let json = Self { path: path.to_owned(), read, crs: FileCrs::new(crs) };
         let mut text = json.text(&Arc::default())?;
         loop {
             let head = text.fill_buf().map_err(|error| json.io(error))?;
@@ -133,8 +134,7 @@ impl CityJson {
             serde_json::from_reader(self.text(&Arc::default())?).map_err(|error| self.json_error(error))?;
         self.check_kind(&title.kind)?;
         let Lenient(metadata) = title.metadata;
-        let placer = self.crs.placer(AxisRule::Traditional, metadata.crs(), None);
-        let placer = placer.map_err(|error| error.in_file(&self.path))?;
+        let placer = self.crs.placer(&self.path, AxisRule::Traditional, metadata.crs(), None)?;
         Ok(metadata.extent().and_then(|extent| world_box(&placer, extent)))
     }
 
@@ -143,9 +143,8 @@ impl CityJson {
         let head: Head =
             serde_json::from_reader(self.text(&Arc::default())?).map_err(|error| self.json_error(error))?;
         self.check_kind(&head.kind)?;
-        let placer = self.crs.placer(AxisRule::Traditional, head.metadata.0.crs(), None);
         let scene = Scene {
-            placer: placer.map_err(|error| error.in_file(&self.path))?,
+            placer: self.crs.placer(&self.path, AxisRule::Traditional, head.metadata.0.crs(), None)?,
             transform: head.transform.0,
             vertices: head.vertices,
             appearance: head.appearance.0,
@@ -189,6 +188,10 @@ impl Stream for CityJson {
             return Ok(Some(extent));
         }
         extent::walk(self)
+    }
+
+    fn placers(&self) -> Vec<Placer> {
+        self.crs.placers()
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {

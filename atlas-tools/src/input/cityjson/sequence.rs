@@ -14,9 +14,10 @@ use super::emit::Pourer;
 use super::loose::{Entries, Lenient, List, Numbers};
 use super::scene::{Scene, Summary, nodes};
 use super::schema::{Appearance, Metadata, Object, Templates, Transform};
-use crate::crs::{AxisRule, CrsOptions};
+use crate::crs::{AxisRule, CrsOptions, Placer};
 use crate::input::boxes::world_box;
 use crate::input::extent;
+use crate::input::file_crs::FileCrs;
 use crate::input::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 
 /// A sequence of CityJSON features.
@@ -24,7 +25,7 @@ use crate::input::{InputError, Problem, ReadOptions, Sink, Stream, Wanted};
 pub struct CityJsonSeq {
     path: PathBuf,
     read: ReadOptions,
-    crs: CrsOptions,
+    crs: FileCrs,
 }
 
 /// The first line.
@@ -92,7 +93,7 @@ impl CityJsonSeq {
     ///
     /// The file cannot be read, or its first line is none of a sequence.
     pub fn open(path: &Path, _input: u32, read: ReadOptions, crs: CrsOptions) -> Result<Self, InputError> {
-        let sequence = Self { path: path.to_owned(), read, crs };
+        let sequence = Self { path: path.to_owned(), read, crs: FileCrs::new(crs) };
         sequence.begin()?;
         Ok(sequence)
     }
@@ -122,9 +123,8 @@ impl CityJsonSeq {
     }
 
     fn scene(&self, first: First) -> Result<Scene, InputError> {
-        let placer = self.crs.placer(AxisRule::Traditional, first.metadata.0.crs(), None);
         Ok(Scene {
-            placer: placer.map_err(|error| error.in_file(&self.path))?,
+            placer: self.crs.placer(&self.path, AxisRule::Traditional, first.metadata.0.crs(), None)?,
             transform: first.transform.0,
             vertices: List::default(),
             appearance: first.appearance.0,
@@ -150,6 +150,10 @@ impl Stream for CityJsonSeq {
             return Ok(Some(extent));
         }
         extent::walk(self)
+    }
+
+    fn placers(&self) -> Vec<Placer> {
+        self.crs.placers()
     }
 
     fn read(&self, wanted: &Wanted, sink: &mut dyn Sink) -> Result<(), InputError> {
