@@ -1,7 +1,7 @@
 //! Files that are whole or absent, in a folder or in an object store.
 //!
 //! Owns the places that commands write to: [`Output`] is any of them, [`OutputDir`] a folder, `ObjectOutput` a bucket's
-//! prefix, [`PartFile`] one large file. Receives names with `/` and bytes, or errors that name the file. It does not know
+//! prefix, [`PartFile`] one file that is written piece by piece. Receives names with `/` and bytes, or errors that name the file. It does not know
 //! what the files are.
 
 mod folder;
@@ -9,7 +9,7 @@ mod part_file;
 #[cfg(feature = "object-store")]
 mod store;
 
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 pub use self::folder::OutputDir;
@@ -140,6 +140,19 @@ impl Output {
         }
     }
 
+    /// As much of a file as its first `bytes_max` bytes, so that a huge one costs no more; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn read_start(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, OutputError> {
+        match self {
+            Self::Folder(folder) => folder.read_start(name, bytes_max),
+            #[cfg(feature = "object-store")]
+            Self::Objects(objects) => objects.read_start(name, bytes_max),
+        }
+    }
+
     /// The names of all files, sorted.
     ///
     /// # Errors
@@ -167,18 +180,6 @@ impl Output {
     }
 }
 
-/// A name beside a file's that no tileset uses and no other process of ours.
-fn temporary(folder: &Path, file_name: &str) -> PathBuf {
-    folder.join(format!(".{file_name}.{}.part", std::process::id()))
-}
-
-fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = std::fs::File::create(path)?;
-    file.write_all(bytes)?;
-    // Some file systems report a full disk only here.
-    file.sync_data()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,6 +195,9 @@ mod tests {
             (out.list().unwrap(), out.read("a/b.png").unwrap()),
             (vec!["a/b.png".to_owned()], Some(b"x".to_vec()))
         );
+        assert_eq!(out.read_start("a/b.png", 0).unwrap(), Some(Vec::new()));
+        assert_eq!(out.read_start("a/b.png", 9).unwrap(), Some(b"x".to_vec()));
+        assert_eq!(out.read_start("a/c.png", 9).unwrap(), None);
         out.remove("a/b.png").unwrap();
         assert!(out.list().unwrap().is_empty());
         let error = Output::create("ftp://host/city").unwrap_err().to_string();

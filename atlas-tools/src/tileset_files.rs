@@ -8,6 +8,8 @@ use voxatlas::atlas::Tileset;
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::limits::{ATLAS_FILE_BYTES_MAX, TILESET_BYTES_MAX};
 
+use crate::output::{Output, OutputError};
+
 /// Folders within folders that are looked into: `{z}/{x}/{y}` needs two, and a link in a circle must end.
 const DEPTH_MAX: usize = 8;
 
@@ -79,6 +81,16 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 ///
 /// The folder holds no tileset document that can be read.
 pub fn document(dir: &Path) -> anyhow::Result<Tileset> {
+    let bytes = document_bytes(dir)?;
+    Ok(Tileset::parse(&bytes, &dir.join("tiles.json").display().to_string())?)
+}
+
+/// The document of a tileset's folder as it was written, which is not parsed yet.
+///
+/// # Errors
+///
+/// The folder holds no tiles.json that can be read, or a huge one.
+pub(crate) fn document_bytes(dir: &Path) -> anyhow::Result<Vec<u8>> {
     if !dir.is_dir() {
         bail!("{} is no directory: expected a tileset, a directory with a tiles.json", dir.display());
     }
@@ -92,8 +104,27 @@ pub fn document(dir: &Path) -> anyhow::Result<Tileset> {
     if metadata.len() > TILESET_BYTES_MAX as u64 {
         bail!("{}: found {} bytes, expected at most {TILESET_BYTES_MAX}", path.display(), metadata.len());
     }
-    let bytes = std::fs::read(&path).with_context(|| path.display().to_string())?;
-    Ok(Tileset::parse(&bytes, &path.display().to_string())?)
+    std::fs::read(&path).with_context(|| path.display().to_string())
+}
+
+/// The document of a tileset that lies where a command writes.
+///
+/// # Errors
+///
+/// There is no tileset document that can be read.
+pub(crate) fn document_in(out: &Output) -> anyhow::Result<Tileset> {
+    let name = out.path("tiles.json").display().to_string();
+    let bytes = out
+        .read_start("tiles.json", TILESET_BYTES_MAX as u64 + 1)
+        .map_err(|OutputError { error, .. }| error)
+        .with_context(|| format!("{name}: cannot be read"))?;
+    match bytes {
+        None => bail!("{} is no tileset: it has no tiles.json (`atlas-tools encode --out` writes one)", out.name()),
+        Some(bytes) if bytes.len() > TILESET_BYTES_MAX => {
+            bail!("{name}: found more than {TILESET_BYTES_MAX} bytes, expected at most as many")
+        }
+        Some(bytes) => Ok(Tileset::parse(&bytes, &name)?),
+    }
 }
 
 /// The name that we give to a region's file.

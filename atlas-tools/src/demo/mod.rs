@@ -16,7 +16,6 @@ mod landmark;
 mod palette;
 mod plan;
 
-use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
 use clap::Args;
@@ -29,7 +28,7 @@ use voxatlas::voxel::Region;
 use crate::document::{FLAT, document};
 use crate::flags::OutputFlags;
 use crate::outcome::Outcome;
-use crate::output::OutputDir;
+use crate::output::Output;
 use crate::pyramid;
 use crate::tileset_files::file_name;
 use crate::voxelise::BASE;
@@ -55,9 +54,9 @@ Examples:
 
 Exit codes: 0 done, 2 wrong usage or nothing done.")]
 pub struct DemoArgs {
-    /// The folder that receives {z}/{x}/{y}.png and tiles.json; files of the same names are replaced
-    #[arg(long, value_name = "DIR")]
-    pub out: PathBuf,
+    /// What receives {z}/{x}/{y}.png and tiles.json: a folder, or s3://, gs://, az://; files of the same names are replaced
+    #[arg(long, value_name = "DIR|URL")]
+    pub out: String,
     /// How much it says
     #[command(flatten)]
     pub output: OutputFlags,
@@ -69,7 +68,7 @@ pub struct DemoArgs {
 ///
 /// The output cannot be written.
 pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
-    let out = OutputDir::create(&args.out)?;
+    let out = Output::create(&args.out)?;
     let regions = city()?;
     let files: Vec<Vec<u8>> = regions.par_iter().map(|(key, region)| atlas::encode(region, &metadata(*key))).collect();
     for ((key, _), file) in regions.iter().zip(&files) {
@@ -90,7 +89,7 @@ pub fn run(args: &DemoArgs) -> anyhow::Result<Outcome> {
     let bytes: usize = files.iter().map(Vec::len).sum();
     args.output.say(
         || format!("{}\n", serde_json::json!({ "regions": regions.len(), "bytes": bytes, "pyramid": pyramid })),
-        || format!("{}: {} regions, {bytes} bytes\n{}", args.out.display(), regions.len(), pyramid.to_text()),
+        || format!("{}: {} regions, {bytes} bytes\n{}", args.out, regions.len(), pyramid.to_text()),
     )?;
     Ok(Outcome::Done)
 }
@@ -122,8 +121,9 @@ mod tests {
     #[test]
     fn the_city_that_is_compiled_in_is_the_one_that_is_made() {
         let dir = tempfile::tempdir().unwrap();
-        run(&DemoArgs { out: dir.path().to_owned(), output: OutputFlags { json: false, quiet: true } }).unwrap();
-        let committed = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../data/demo");
+        run(&DemoArgs { out: dir.path().display().to_string(), output: OutputFlags { json: false, quiet: true } })
+            .unwrap();
+        let committed = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/demo");
         let mut n_files = 0;
         let mut bytes = 0;
         for (name, made) in files(dir.path()) {

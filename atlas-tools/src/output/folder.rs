@@ -1,9 +1,9 @@
-//! A folder of this machine that files are written into: beside their place first, then renamed into it.
+//! A folder of this machine that files are written into, each whole or not at all.
 
-use std::io;
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-use super::{OutputError, temporary, write_whole};
+use super::{OutputError, PartFile};
 use crate::tileset_files;
 
 /// A folder that files are written into.
@@ -22,10 +22,8 @@ impl OutputDir {
     pub fn create(root: &Path) -> Result<Self, OutputError> {
         let dir = Self { root: root.to_owned() };
         let fail = |error| OutputError { path: root.to_owned(), error };
-        std::fs::create_dir_all(root).map_err(fail)?;
-        let trial = temporary(root, "trial");
-        std::fs::File::create(&trial).map_err(fail)?;
-        std::fs::remove_file(&trial).map_err(fail)?;
+        // Dropped, it is gone.
+        PartFile::create(&dir.path("trial")).map_err(|OutputError { error, .. }| fail(error))?;
         Ok(dir)
     }
 
@@ -45,18 +43,7 @@ impl OutputDir {
     ///
     /// The file cannot be written; then its place is as it was before.
     pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
-        let path = self.path(name);
-        let fail = |error| OutputError { path: path.clone(), error };
-        let folder = path.parent().unwrap_or(&self.root);
-        std::fs::create_dir_all(folder).map_err(fail)?;
-        let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
-        let part = temporary(folder, file_name);
-        let written = write_whole(&part, bytes).and_then(|()| std::fs::rename(&part, &path));
-        written.map_err(|error| {
-            // What was written of it helps nobody; that it cannot be removed either changes nothing.
-            let _ = std::fs::remove_file(&part);
-            fail(error)
-        })
+        self.written(name, bytes)?.finish()
     }
 
     /// Writes a file where there is none; where there is one it stays as it is. Yields whether the file now holds these
@@ -66,23 +53,21 @@ impl OutputDir {
     ///
     /// The file can be neither written nor read.
     pub fn write_new(&self, name: &str, bytes: &[u8]) -> Result<bool, OutputError> {
-        let path = self.path(name);
-        let fail = |error| OutputError { path: path.clone(), error };
-        let folder = path.parent().unwrap_or(&self.root);
-        std::fs::create_dir_all(folder).map_err(fail)?;
-        let file_name = path.file_name().and_then(|name| name.to_str()).unwrap_or("file");
-        let part = temporary(folder, file_name);
-        // A link is made whole or not at all, and never over another file.
-        let linked = write_whole(&part, bytes).and_then(|()| std::fs::hard_link(&part, &path));
-        // A name that cannot be removed is a leftover, which `validate` reports.
-        let _ = std::fs::remove_file(&part);
-        match linked {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                std::fs::read(&path).map(|there| there == bytes).map_err(fail)
+        match self.written(name, bytes)?.finish_new() {
+            Err(OutputError { error, path }) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let there = std::fs::read(&path).map_err(|error| OutputError { path, error })?;
+                Ok(there == bytes)
             }
-            Err(error) => Err(fail(error)),
-            Ok(()) => Ok(true),
+            finished => finished.map(|()| true),
         }
+    }
+
+    /// A file that is written to its end and not yet in its place.
+    fn written(&self, name: &str, bytes: &[u8]) -> Result<PartFile, OutputError> {
+        let path = self.path(name);
+        let part = PartFile::create(&path)?;
+        part.file().write_all(bytes).map_err(|error| OutputError { path, error })?;
+        Ok(part)
     }
 
     /// The bytes of a file; `None` where there is none.
@@ -91,8 +76,22 @@ impl OutputDir {
     ///
     /// The file cannot be read.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, OutputError> {
+        self.read_start(name, u64::MAX)
+    }
+
+    /// As much of a file as its first `bytes_max` bytes; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// The file cannot be read.
+    pub fn read_start(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, OutputError> {
         let path = self.path(name);
-        match std::fs::read(&path) {
+        let read = || -> io::Result<Vec<u8>> {
+            let mut bytes = Vec::new();
+            std::fs::File::open(&path)?.take(bytes_max).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        match read() {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(OutputError { path, error }),

@@ -1,9 +1,9 @@
-//! A file of this machine that is too large to be held: written piece by piece, and whole or absent.
+//! A file of this machine that is whole or absent: written beside its place, then renamed or linked into it.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{OutputError, temporary};
+use super::OutputError;
 
 /// A file that is written piece by piece. It takes its place when it is whole; dropped before, it leaves nothing.
 #[derive(Debug)]
@@ -11,6 +11,8 @@ pub struct PartFile {
     path: PathBuf,
     part: PathBuf,
     file: std::fs::File,
+    /// Whether the file beside the place is still there.
+    is_beside: bool,
 }
 
 impl PartFile {
@@ -25,9 +27,10 @@ impl PartFile {
         let name = name.ok_or_else(|| fail(io::Error::from(io::ErrorKind::InvalidFilename)))?;
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         std::fs::create_dir_all(folder).map_err(fail)?;
-        let part = temporary(folder, name);
+        // A name that no tileset uses and no other process of ours.
+        let part = folder.join(format!(".{name}.{}.part", std::process::id()));
         let file = std::fs::File::create(&part).map_err(fail)?;
-        Ok(Self { path: path.to_owned(), part, file })
+        Ok(Self { path: path.to_owned(), part, file, is_beside: true })
     }
 
     /// Where the file lies until it is finished, for libraries that open files themselves.
@@ -40,23 +43,40 @@ impl PartFile {
         &self.file
     }
 
-    /// Puts the whole file in its place.
+    /// Puts the whole file in its place; one that is there is replaced.
     ///
     /// # Errors
     ///
     /// The file cannot be written to its end or renamed; then its place is as it was before.
-    pub fn finish(self) -> Result<(), OutputError> {
-        let fail = |error| OutputError { path: self.path.clone(), error };
+    pub fn finish(mut self) -> Result<(), OutputError> {
         // Some file systems report a full disk only here.
-        self.file.sync_data().map_err(fail)?;
-        std::fs::rename(&self.part, &self.path).map_err(fail)
+        let renamed = self.file.sync_data().and_then(|()| std::fs::rename(&self.part, &self.path));
+        self.is_beside = renamed.is_err();
+        renamed.map_err(|error| self.fail(error))
+    }
+
+    /// Puts the whole file in its place where there is none.
+    ///
+    /// # Errors
+    ///
+    /// As of [`PartFile::finish`], or there is a file: an error of the kind `AlreadyExists`.
+    pub fn finish_new(self) -> Result<(), OutputError> {
+        // A link is made whole or not at all, and never over another file.
+        let linked = self.file.sync_data().and_then(|()| std::fs::hard_link(&self.part, &self.path));
+        linked.map_err(|error| self.fail(error))
+    }
+
+    fn fail(&self, error: io::Error) -> OutputError {
+        OutputError { path: self.path.clone(), error }
     }
 }
 
 impl Drop for PartFile {
     fn drop(&mut self) {
-        // After `finish` there is none; that it cannot be removed otherwise changes nothing.
-        let _ = std::fs::remove_file(&self.part);
+        if self.is_beside {
+            // One that cannot be removed is a leftover, which `validate` reports.
+            let _ = std::fs::remove_file(&self.part);
+        }
     }
 }
 

@@ -47,13 +47,14 @@ impl ObjectOutput {
         let fail = |error| OutputError { path: place.into(), error };
         let runtime =
             tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().map_err(fail)?;
-        let (bucket_url, prefix) = split(&name).map_err(fail)?;
-        let store = open(bucket_url).map_err(|error| fail(store_error(error)))?;
+        let (bucket_url, prefix) = split(place).map_err(fail)?;
+        let store = open(bucket_url).map_err(|error| fail(with_advice(&store_error(error), &name)))?;
         let prefix = ObjectPath::parse(prefix).map_err(|error| fail(io::Error::other(error)))?;
         let out = Self { name, prefix, store, runtime: Arc::new(runtime) };
         let trial = format!(".trial.{}.part", std::process::id());
-        out.write(&trial, b"")?;
-        out.remove(&trial)?;
+        // The trial's own name would only puzzle.
+        let tried = out.write(&trial, b"").and_then(|()| out.remove(&trial));
+        tried.map_err(|OutputError { error, .. }| fail(with_advice(&error, &out.name)))?;
         Ok(out)
     }
 
@@ -96,7 +97,25 @@ impl ObjectOutput {
     ///
     /// The store does not show it.
     pub fn read(&self, name: &str) -> Result<Option<Vec<u8>>, OutputError> {
-        let read = self.runtime.block_on(async { self.store.get(&self.object(name)?).await?.bytes().await });
+        self.read_start(name, u64::MAX)
+    }
+
+    /// As much of a file as its first `bytes_max` bytes; `None` where there is none.
+    ///
+    /// # Errors
+    ///
+    /// The store does not show it.
+    pub fn read_start(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, OutputError> {
+        let read = self.runtime.block_on(async {
+            let object = self.object(name)?;
+            let found = self.store.get(&object).await?;
+            // Of an object without bytes no range can be asked for.
+            if found.meta.size <= bytes_max {
+                found.bytes().await
+            } else {
+                self.store.get_range(&object, 0..bytes_max).await
+            }
+        });
         match read {
             Ok(bytes) => Ok(Some(bytes.to_vec())),
             Err(Error::NotFound { .. }) => Ok(None),
@@ -189,6 +208,19 @@ fn content_type(name: &str) -> Option<&'static str> {
         "json" => Some("application/json"),
         _ => None,
     }
+}
+
+/// An error of the first request, with what it most often comes from.
+fn with_advice(error: &io::Error, name: &str) -> io::Error {
+    let advice = match name.split_once("://").map(|(scheme, _)| scheme) {
+        Some("gs") => "a key in GOOGLE_APPLICATION_CREDENTIALS",
+        Some("az") => "an account and its key in AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+        _ => {
+            "keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, the bucket's region in AWS_REGION, and for a store that \
+             is not Amazon's its address in AWS_ENDPOINT"
+        }
+    };
+    io::Error::new(error.kind(), format!("{error}; expected a bucket that can be reached, and {advice}"))
 }
 
 fn store_error(error: Error) -> io::Error {

@@ -6,15 +6,15 @@ use std::io;
 use anyhow::Context;
 use voxatlas::atlas::{self, AtlasMetadata, Decoder, EncodeOptions, EncodedAtlas, FileMark, Lineage, Tileset, decode};
 use voxatlas::geo::RegionKey;
+use voxatlas::limits::ATLAS_FILE_BYTES_MAX;
 use voxatlas::voxel::{PYRAMID_RULES, Region, down_sample};
 
-use crate::output::OutputDir;
-use crate::tileset_files;
+use crate::output::{Output, OutputError};
 
 /// Makes regions.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Maker<'a> {
-    pub(super) out: &'a OutputDir,
+    pub(super) out: &'a Output,
     /// The document, the coarse regions included.
     pub(super) tileset: &'a Tileset,
     /// The regions that there are, the coarse ones included.
@@ -52,7 +52,7 @@ impl Maker<'_> {
             }
         }
         let metadata = self.metadata(key);
-        let existing = tileset_files::read(&self.out.path(&path)).ok();
+        let existing = self.read(&path).ok();
         // A file without a mark is empty, and will be named below.
         let is_known = failures.is_empty() && (0..8).all(|octant| files[octant].is_some() == marks[octant].is_some());
         let is_same = |file: &Vec<u8>| {
@@ -90,11 +90,11 @@ impl Maker<'_> {
         self.tileset.path_of(key).with_context(|| format!("tiles.json has no template for {key}"))
     }
 
-    fn read(&self, path: &str) -> io::Result<Vec<u8>> {
-        tileset_files::read(&self.out.path(path)).map_err(|error| {
-            let is_missing = error.kind() == io::ErrorKind::NotFound;
-            if is_missing { io::Error::other("missing, though tiles.json lists it") } else { error }
-        })
+    /// A file, of a huge one only enough to see that it is too large for an atlas.
+    pub(super) fn read(&self, path: &str) -> io::Result<Vec<u8>> {
+        let start = self.out.read_start(path, ATLAS_FILE_BYTES_MAX as u64 + 1);
+        let file = start.map_err(|OutputError { error, .. }| error)?;
+        file.ok_or_else(|| io::Error::other("missing, though tiles.json lists it"))
     }
 
     /// Nothing is left out of a coarse region that its children hold.

@@ -9,7 +9,7 @@ mod plan;
 mod summary;
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
@@ -23,7 +23,7 @@ use voxatlas::limits::{ZOOM_COARSEST, ZOOM_FULL};
 
 use crate::flags::OutputFlags;
 use crate::outcome::Outcome;
-use crate::output::OutputDir;
+use crate::output::Output;
 use crate::shards::ShardChoice;
 use crate::{document, jobs, progress, tileset_files};
 use maker::{Made, Maker};
@@ -40,12 +40,13 @@ pub(crate) use summary::Summary;
 Examples:
   atlas-tools pyramid city
   atlas-tools pyramid city --min-zoom 14 --jobs 4
+  atlas-tools pyramid s3://bucket/city
 
 Exit codes: 0 done, 1 done but a file could not be read, 2 wrong usage or nothing done.")]
 pub struct PyramidArgs {
-    /// The folder that holds tiles.json; it receives the coarse files
-    #[arg(value_name = "DIR")]
-    pub dir: PathBuf,
+    /// What holds tiles.json, and receives the coarse files: a folder, or s3://, gs://, az://
+    #[arg(value_name = "DIR|URL")]
+    pub dir: String,
     /// The coarsest zoom, 12 to 16
     #[arg(long, value_name = "Z", default_value_t = ZOOM_COARSEST, value_parser = zoom_parser())]
     pub min_zoom: u8,
@@ -74,10 +75,14 @@ fn zoom_parser() -> RangedU64ValueParser<u8> {
 ///
 /// # Errors
 ///
-/// The folder is no tileset, or cannot be written to, or Ctrl-C was pressed.
+/// The place is no tileset, or cannot be written to, or Ctrl-C was pressed.
 pub fn run(args: &PyramidArgs) -> anyhow::Result<Outcome> {
-    let tileset = tileset_files::document(&args.dir)?;
-    let out = OutputDir::create(&args.dir)?;
+    // A folder that is not there is not made.
+    if !args.dir.contains("://") {
+        tileset_files::document(Path::new(&args.dir))?;
+    }
+    let out = Output::create(&args.dir)?;
+    let tileset = tileset_files::document_in(&out)?;
     let stop = crate::interrupt::flag().context("Ctrl-C cannot be watched")?;
     let share = match (args.shard, args.shards) {
         (Some(shard), Some(shards)) => Some((shard.resolve(shards.get())?, shards.get())),
@@ -93,8 +98,8 @@ pub fn run(args: &PyramidArgs) -> anyhow::Result<Outcome> {
 /// The building of a pyramid, on the threads of whoever calls it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Build<'a> {
-    /// The tileset's folder.
-    pub(crate) out: &'a OutputDir,
+    /// The tileset's place.
+    pub(crate) out: &'a Output,
     /// The coarsest zoom.
     pub(crate) min_zoom: u8,
     /// Which share of how many is made; `None`: all of it, and the document.
@@ -111,7 +116,7 @@ impl Build<'_> {
     /// Makes the coarse regions of a tileset, then its document, then removes what has no place any more.
     pub(crate) fn run(&self, mut tileset: Tileset) -> anyhow::Result<Summary> {
         let begin = Instant::now();
-        let mut plan = Plan::new(self.out.root(), &tileset, self.min_zoom)?;
+        let mut plan = Plan::new(self.out, &tileset, self.min_zoom)?;
         if let Some((shard, n_shards)) = self.share {
             plan.share(shard, n_shards, self.min_zoom);
         }
@@ -119,7 +124,7 @@ impl Build<'_> {
         plan::check_templates(&tileset)?;
         let maker = Maker { out: self.out, tileset: &tileset, keys: plan.keys(), force: self.force };
         let progress = progress::bar(plan.n_coarse() as u64, "regions", self.quiet);
-        let mut summary = Summary::new(self.out.root());
+        let mut summary = Summary::new(self.out.name());
         for zoom in (self.min_zoom..ZOOM_FULL).rev() {
             for made in self.zoom(zoom, &plan, &maker, &progress)? {
                 made.failures.iter().for_each(|failure| progress.suspend(|| eprintln!("warning: {failure}")));
@@ -130,7 +135,7 @@ impl Build<'_> {
         // What others make is theirs, and the document says what there is: whoever joins the shares writes it.
         if self.share.is_none() {
             self.out.write("tiles.json", tileset.to_json().as_bytes())?;
-            summary.removed = self.remove_others(&plan, &tileset)?;
+            summary.removed = self.remove_others(&plan, &maker)?;
         }
         summary.seconds = begin.elapsed().as_secs_f64();
         Ok(summary)
@@ -161,19 +166,17 @@ impl Build<'_> {
     }
 
     /// Removes the coarse files of earlier runs that the document no longer lists.
-    fn remove_others(&self, plan: &Plan, tileset: &Tileset) -> anyhow::Result<usize> {
-        let root = self.out.root();
+    fn remove_others(&self, plan: &Plan, maker: &Maker<'_>) -> anyhow::Result<usize> {
         let mut n_removed = 0;
-        for file in tileset_files::list(root).with_context(|| format!("{}: cannot be listed", root.display()))? {
+        for file in plan::files(self.out)? {
             let key = tileset_files::key_of(&file);
             let is_other = key.is_some_and(|key| {
                 key.tile.zoom() < ZOOM_FULL
                     && !plan.keys().contains(&key)
-                    && (tileset_files::file_name(key) == file || tileset.path_of(key).as_ref() == Some(&file))
+                    && (tileset_files::file_name(key) == file || maker.tileset.path_of(key).as_ref() == Some(&file))
             });
             // Only what says that it is ours.
-            if is_other && tileset_files::read(&root.join(&file)).is_ok_and(|bytes| Lineage::of_file(&bytes).is_some())
-            {
+            if is_other && maker.read(&file).is_ok_and(|bytes| Lineage::of_file(&bytes).is_some()) {
                 self.out.remove(&file)?;
                 n_removed += 1;
             }

@@ -8,6 +8,7 @@ use voxatlas::atlas::{Availability, Presence, Tileset};
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::limits::ZOOM_FULL;
 
+use crate::output::{Output, OutputError};
 use crate::{document, tileset_files};
 
 /// The regions of a pyramid, zoom 17 included.
@@ -19,22 +20,20 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// The regions of zoom 17 that a tileset lists, or that lie in its folder where it lists none, and all that cover
+    /// The regions of zoom 17 that a tileset lists, or that lie in its place where it lists none, and all that cover
     /// them.
-    pub(super) fn new(root: &Path, tileset: &Tileset, min_zoom: u8) -> anyhow::Result<Self> {
-        let mut keys: BTreeSet<RegionKey> = document::bitmaps(tileset)
-            .flat_map(|(layer, bitmap)| bitmap.tiles().map(move |tile| RegionKey::new(tile, layer)).collect::<Vec<_>>())
-            .filter(|key| key.tile.zoom() == ZOOM_FULL)
-            .collect();
+    pub(super) fn new(out: &Output, tileset: &Tileset, min_zoom: u8) -> anyhow::Result<Self> {
+        let mut keys: BTreeSet<RegionKey> =
+            document::regions(tileset).filter(|key| key.tile.zoom() == ZOOM_FULL).collect();
         let availability = Availability::of(tileset)?;
-        for file in tileset_files::list(root).with_context(|| format!("{}: cannot be listed", root.display()))? {
+        for file in files(out)? {
             let key = tileset_files::key_of(&file).filter(|key| key.tile.zoom() == ZOOM_FULL);
             keys.extend(key.filter(|&key| {
                 availability.presence(key) == Presence::Unknown && tileset.path_of(key).as_ref() == Some(&file)
             }));
         }
         if keys.is_empty() {
-            bail!("{}: there is no region of zoom {ZOOM_FULL} to begin with", root.display());
+            bail!("{}: there is no region of zoom {ZOOM_FULL} to begin with", out.name());
         }
         for zoom in (min_zoom..ZOOM_FULL).rev() {
             let parents: Vec<_> =
@@ -73,6 +72,12 @@ impl Plan {
     pub(super) fn n_coarse(&self) -> usize {
         self.keys.iter().filter(|key| key.tile.zoom() < ZOOM_FULL && self.is_own(key)).count()
     }
+}
+
+/// The names of all files at a place.
+pub(super) fn files(out: &Output) -> anyhow::Result<Vec<String>> {
+    let listed = out.list().map_err(|OutputError { error, .. }| error);
+    listed.with_context(|| format!("{}: cannot be listed", out.name()))
 }
 
 /// Refuses templates whose coarse files would lie elsewhere, or be no PNG.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
-use std::path::Path;
 
 use serde::{Serialize, Serializer};
 
@@ -11,7 +10,7 @@ use super::maker::Made;
 /// The counts of a run: the same for every number of jobs, but for the time.
 #[derive(Debug, Serialize)]
 pub(crate) struct Summary {
-    /// The tileset's folder.
+    /// The tileset's place.
     dir: String,
     /// By zoom.
     #[serde(serialize_with = "finest_first")]
@@ -41,8 +40,7 @@ fn finest_first<S: Serializer>(zooms: &BTreeMap<u8, ZoomSummary>, serializer: S)
 }
 
 impl Summary {
-    pub(super) fn new(dir: &Path) -> Self {
-        let dir = dir.display().to_string();
+    pub(super) fn new(dir: String) -> Self {
         Self { dir, zooms: BTreeMap::new(), removed: 0, seconds: 0.0, failures: Vec::new() }
     }
 
