@@ -8,11 +8,10 @@ use std::collections::BTreeSet;
 use clap::Args;
 use serde::Serialize;
 use voxatlas::atlas::{self, EncodedAtlas};
-use voxatlas::cli::NetArgs;
 use voxatlas::geo::RegionKey;
 use voxatlas::voxel::Region;
 
-use crate::flags::{JobsFlag, OutputFlags, SelectionFlags};
+use crate::flags::ReadingFlags;
 use crate::jobs;
 use crate::outcome::{Finding, Outcome};
 use crate::regions::{Regions, Zooms};
@@ -39,18 +38,9 @@ pub struct DiffArgs {
     /// What it is compared with
     #[arg(value_name = "B")]
     pub b: String,
-    /// Which regions
+    /// Which regions are read, and how
     #[command(flatten)]
-    pub selection: SelectionFlags,
-    /// How many at once
-    #[command(flatten)]
-    pub jobs: JobsFlag,
-    /// How much it says
-    #[command(flatten)]
-    pub output: OutputFlags,
-    /// How web servers are asked
-    #[command(flatten)]
-    pub net: NetArgs,
+    pub reading: ReadingFlags,
 }
 
 /// What the comparison came to.
@@ -102,13 +92,13 @@ struct Voxel {
 ///
 /// A source cannot be opened, or a file is compared with a tileset.
 pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
-    let config = args.net.config()?;
-    let open = |text: &str| Regions::open(text, &config, &args.selection, Zooms::All);
+    let config = args.reading.net.config()?;
+    let open = |text: &str| Regions::open(text, &config, &args.reading.selection, Zooms::All);
     let (a, b) = (open(&args.a)?, open(&args.b)?);
     let pairs = pairs(&a, &b);
-    let bar = args.output.bar(pairs.len() as u64, "regions");
+    let bar = args.reading.output.bar(pairs.len() as u64, "regions");
     let mut report = Report::default();
-    jobs::pool(args.jobs.jobs, "diff")?.install(|| {
+    jobs::pool(args.reading.jobs.jobs, "diff")?.install(|| {
         Regions::each(
             &pairs,
             |pair| compare(&a, &b, *pair),
@@ -121,7 +111,7 @@ pub fn run(args: &DiffArgs) -> anyhow::Result<Outcome> {
     })?;
     bar.finish_and_clear();
     let json = serde_json::to_string_pretty(&report)? + "\n";
-    args.output.say(|| json, || report.to_text())?;
+    args.reading.output.say(|| json, || report.to_text())?;
     Ok(Outcome::with_findings(!report.is_same()))
 }
 

@@ -91,12 +91,50 @@ fn layer_object(tileset: &Tileset, layer: i32) -> LayerObject {
     })
 }
 
-/// The box round some tiles, in degrees.
-fn around(tiles: impl Iterator<Item = TileCoord>) -> Option<[f64; 4]> {
-    let edges = tiles.map(|tile| tile.bounds().to_array());
-    edges.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1]), a[2].max(b[2]), a[3].max(b[3])])
+/// The box round some tiles of a zoom, in degrees: the narrowest, whose west lies east of its east where it crosses the
+/// antimeridian.
+fn around(tiles: impl Iterator<Item = TileCoord> + Clone) -> Option<[f64; 4]> {
+    let columns: BTreeSet<u32> = tiles.clone().map(TileCoord::x).collect();
+    let (first, last) = (*columns.first()?, *columns.last()?);
+    // Round the world from one column to the next there is a gap; what lies outside of the widest holds them all.
+    let zoom = tiles.clone().next()?.zoom();
+    let n_columns = 1u32 << zoom;
+    let (mut west, mut east, mut widest) = (first, last, first + n_columns - last);
+    for (before, after) in columns.iter().zip(columns.iter().skip(1)) {
+        if after - before > widest {
+            (west, east, widest) = (*after, *before, after - before);
+        }
+    }
+    let (north, south) = (tiles.clone().map(TileCoord::y).min()?, tiles.map(TileCoord::y).max()?);
+    let [corner, opposite] =
+        [(west, north), (east, south)].map(|(x, y)| Some(TileCoord::new(zoom, x, y).ok()?.bounds()));
+    let ([west, _, _, north], [_, south, east, _]) = (corner?.to_array(), opposite?.to_array());
+    Some([west, south, east, north])
 }
 
 fn bitmap(zoom: u8, tiles: impl Iterator<Item = TileCoord>) -> Option<AvailabilityObject> {
     TileBitmap::from_tiles(zoom, tiles).map(|bitmap| bitmap.encode())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_box_is_the_narrowest() {
+        let check = |columns: &[u32], expected: [f64; 2]| {
+            let tiles = columns.iter().map(|&x| TileCoord::new(3, x, 3).unwrap());
+            let [west, south, east, north] = around(tiles).unwrap();
+            assert_eq!([west, east], expected, "{columns:?}");
+            assert!(south == 0.0 && north > 40.0);
+        };
+        check(&[5], [45.0, 90.0]);
+        check(&[5, 2], [-90.0, 90.0]);
+        check(&[0, 7], [135.0, -135.0]);
+        check(&[0, 1, 6], [90.0, -90.0]);
+        // Of gaps that are equally wide it is the one at the antimeridian that stays outside.
+        check(&[0, 4], [-180.0, 45.0]);
+        check(&[0, 1, 2, 3, 4, 5, 6, 7], [-180.0, 180.0]);
+        assert_eq!(around(std::iter::empty()), None);
+    }
 }

@@ -1,6 +1,7 @@
 //! The flags that several commands have, each with one spelling and one meaning.
 //!
-//! Owns `--json`, `--quiet`, `--bbox`, `--tiles`, `--zoom` and `--jobs`. Yields what was asked for in the types of the
+//! Owns `--json`, `--quiet`, `--bbox`, `--tiles`, `--zoom` and `--jobs`, and the block of them, with those of the network,
+//! that every command has which reads the regions of a source. Yields what was asked for in the types of the
 //! library. Flags that mean something else in each command, such as `--force`, stand with their commands.
 
 use std::collections::BTreeSet;
@@ -8,6 +9,7 @@ use std::num::NonZeroUsize;
 
 use clap::Args;
 use indicatif::ProgressBar;
+use voxatlas::cli::NetArgs;
 use voxatlas::geo::{Bbox, TileCoord};
 
 use crate::outcome::print;
@@ -65,6 +67,23 @@ pub struct SelectionFlags {
     /// The zoom of the regions [default: the finest]
     #[arg(long, value_name = "Z")]
     pub zoom: Option<u8>,
+}
+
+/// The flags of a command that reads the regions of a source.
+#[derive(Debug, Args)]
+pub struct ReadingFlags {
+    /// Which regions
+    #[command(flatten)]
+    pub selection: SelectionFlags,
+    /// How many at once
+    #[command(flatten)]
+    pub jobs: JobsFlag,
+    /// How much the command says
+    #[command(flatten)]
+    pub output: OutputFlags,
+    /// How web servers are asked
+    #[command(flatten)]
+    pub net: NetArgs,
 }
 
 impl SelectionFlags {

@@ -51,7 +51,7 @@ fn after_help() -> String {
     let lacking = [
         (cfg!(feature = "gpu"), "gpu", "render: pictures without a window"),
         (cfg!(feature = "mbtiles"), "mbtiles", "MBTiles in pack and unpack"),
-        (cfg!(feature = "object-store"), "object-store", "s3://, gs:// and az:// in --out"),
+        (cfg!(feature = "object-store"), "object-store", "s3://, gs:// and az:// in encode, pyramid and demo"),
         (cfg!(feature = "geoparquet"), "geoparquet", "GeoParquet in encode"),
         (cfg!(feature = "japan-geoid"), "japan-geoid", "the geoids of Japan in encode"),
     ];

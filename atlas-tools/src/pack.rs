@@ -16,7 +16,7 @@ use pmtiles::{PmTilesWriter, PmtError, TileCoord as PmTile, TileId, TileType};
 use serde::Serialize;
 use voxatlas::atlas::{Availability, Presence, TileBitmap, Tileset};
 use voxatlas::geo::{RegionKey, TileCoord};
-use voxatlas::limits::{ATLAS_FILE_BYTES_MAX, TILESET_BYTES_MAX};
+use voxatlas::limits::ATLAS_FILE_BYTES_MAX;
 use voxatlas::source::archive::{ArchiveDocument, LayerFile, TileKind};
 
 #[cfg(not(feature = "mbtiles"))]
@@ -134,18 +134,8 @@ struct Document {
 }
 
 fn read_document(dir: &Path) -> anyhow::Result<Document> {
-    let path = dir.join("tiles.json");
-    let name = path.display().to_string();
-    let metadata = match path.metadata() {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-            bail!("{}: no tileset: it holds no tiles.json", dir.display())
-        }
-        metadata => metadata.with_context(|| format!("{name}: cannot be read"))?,
-    };
-    if metadata.len() > TILESET_BYTES_MAX as u64 {
-        bail!("{name}: found {} bytes, expected at most {TILESET_BYTES_MAX}", metadata.len());
-    }
-    let bytes = std::fs::read(&path).with_context(|| format!("{name}: cannot be read"))?;
+    let bytes = tileset_files::document_bytes(dir)?;
+    let name = dir.join("tiles.json").display().to_string();
     let tileset = Tileset::parse(&bytes, &name)?;
     let listed = tileset.voxatlas.iter().flat_map(|object| &object.layers).flat_map(|object| &object.tiles);
     if let Some(template) = listed.chain(&tileset.tiles).find(|template| template.contains("://")) {

@@ -8,12 +8,11 @@ use std::fmt::Write as _;
 use anyhow::Context as _;
 use clap::Args;
 use serde_json::{Value, json};
-use voxatlas::cli::NetArgs;
 use voxatlas::geo::{RegionKey, TileCoord};
 use voxatlas::mesh::{BorderPolicy, Scratch, mesh_region};
 
 use crate::contents::{Contents, Heights};
-use crate::flags::{JobsFlag, OutputFlags, SelectionFlags};
+use crate::flags::ReadingFlags;
 use crate::jobs;
 use crate::outcome::{Finding, Outcome};
 use crate::regions::{Regions, Visited, Walk, Zooms};
@@ -37,18 +36,9 @@ pub struct StatsArgs {
     /// A folder, a tiles.json, a .pmtiles archive, a URL of these, a URL template, or an atlas file
     #[arg(value_name = "SOURCE|FILE")]
     pub source: String,
-    /// Which regions
+    /// Which regions are read, and how
     #[command(flatten)]
-    pub selection: SelectionFlags,
-    /// How many at once
-    #[command(flatten)]
-    pub jobs: JobsFlag,
-    /// How much it says
-    #[command(flatten)]
-    pub output: OutputFlags,
-    /// How web servers are asked
-    #[command(flatten)]
-    pub net: NetArgs,
+    pub reading: ReadingFlags,
 }
 
 /// Runs the command.
@@ -57,14 +47,14 @@ pub struct StatsArgs {
 ///
 /// The source cannot be opened, no region of it is meant, or Ctrl-C was pressed.
 pub fn run(args: &StatsArgs) -> anyhow::Result<Outcome> {
-    let regions = Regions::open(&args.source, &args.net.config()?, &args.selection, Zooms::All)?;
+    let regions = Regions::open(&args.source, &args.reading.net.config()?, &args.reading.selection, Zooms::All)?;
     regions.expect_some()?;
     let stop = crate::interrupt::flag().context("Ctrl-C cannot be watched")?;
-    let bar = args.output.bar(regions.keys().len() as u64, "regions");
+    let bar = args.reading.output.bar(regions.keys().len() as u64, "regions");
     let mut walk = Walk::new(&regions, &stop, bar);
     let mut stats = Stats::new(&regions);
     let finest = stats.finest;
-    jobs::pool(args.jobs.jobs, "stats")?.install(|| {
+    jobs::pool(args.reading.jobs.jobs, "stats")?.install(|| {
         walk.each(
             |visited| Counted::of(visited, finest),
             |key, counted| {
@@ -75,7 +65,7 @@ pub fn run(args: &StatsArgs) -> anyhow::Result<Outcome> {
     })?;
     stats.close();
     stats.findings = walk.findings;
-    args.output.say(|| format!("{:#}\n", stats.to_json()), || stats.to_text())?;
+    args.reading.output.say(|| format!("{:#}\n", stats.to_json()), || stats.to_text())?;
     Ok(Outcome::with_findings(!stats.findings.is_empty()))
 }
 

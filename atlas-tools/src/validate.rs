@@ -11,12 +11,11 @@ use clap::Args;
 use rayon::prelude::*;
 use serde::Serialize;
 use voxatlas::atlas::{self, Availability, FileMark, Lineage, Presence, Tileset};
-use voxatlas::cli::NetArgs;
 use voxatlas::geo::RegionKey;
 
 use crate::archives::Archives;
 use crate::attributes_file::{self, AttributesFile};
-use crate::flags::{JobsFlag, OutputFlags, SelectionFlags};
+use crate::flags::ReadingFlags;
 use crate::outcome::{Finding, Outcome};
 use crate::regions::is_atlas_file;
 use crate::{document, jobs, tileset_files};
@@ -40,18 +39,9 @@ pub struct ValidateArgs {
     /// A folder, a tiles.json, a .pmtiles archive, a URL of these, a URL template, or an atlas file
     #[arg(value_name = "SOURCE|FILE")]
     pub source: String,
-    /// Which regions of a server or a template are asked for
+    /// Which regions are read, and how
     #[command(flatten)]
-    pub selection: SelectionFlags,
-    /// How many at once
-    #[command(flatten)]
-    pub jobs: JobsFlag,
-    /// How much it says
-    #[command(flatten)]
-    pub output: OutputFlags,
-    /// How web servers are asked
-    #[command(flatten)]
-    pub net: NetArgs,
+    pub reading: ReadingFlags,
 }
 
 #[derive(Debug, Serialize)]
@@ -69,9 +59,9 @@ struct Report {
 ///
 /// The source cannot be read.
 pub fn run(args: &ValidateArgs) -> anyhow::Result<Outcome> {
-    let report = jobs::pool(args.jobs.jobs, "validate")?.install(|| report(args))?;
+    let report = jobs::pool(args.reading.jobs.jobs, "validate")?.install(|| report(args))?;
     let json = serde_json::to_string_pretty(&report)? + "\n";
-    args.output.say(|| json, || report.to_text())?;
+    args.reading.output.say(|| json, || report.to_text())?;
     Ok(Outcome::with_findings(!report.findings.is_empty()))
 }
 
@@ -85,7 +75,7 @@ fn report(args: &ValidateArgs) -> anyhow::Result<Report> {
     if is_atlas_file(source) {
         return source::validate_file(path);
     }
-    let config = args.net.config()?;
+    let config = args.reading.net.config()?;
     if let Some(spec) = Archives::spec(source)? {
         return archive::validate(&spec, &config);
     }
@@ -162,15 +152,8 @@ fn read_document(dir: &Path, findings: &mut Vec<Finding>) -> Option<Tileset> {
 
 /// The files that a document lists, with their regions: those in the folder, not those behind a URL.
 fn listed_files(tileset: &Tileset) -> Vec<(String, RegionKey)> {
-    let mut files = Vec::new();
-    for (layer, bitmap) in document::bitmaps(tileset) {
-        for key in bitmap.tiles().map(|tile| RegionKey::new(tile, layer)) {
-            if let Some(path) = tileset.path_of(key).filter(|path| !path.contains("://")) {
-                files.push((path, key));
-            }
-        }
-    }
-    files
+    let file = |key| Some((tileset.path_of(key).filter(|path| !path.contains("://"))?, key));
+    document::regions(tileset).filter_map(file).collect()
 }
 
 /// What there is to say about a file.

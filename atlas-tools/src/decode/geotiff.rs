@@ -24,8 +24,8 @@ pub(super) fn write(job: &Job<'_>) -> anyhow::Result<Done> {
     };
     let [height_path, colour_path] = ["height", "colour"].map(|what| beside(job.out, what));
     let (height_part, colour_part) = (PartFile::create(&height_path)?, PartFile::create(&colour_path)?);
-    let mut heights = TiledTiff::begin(height_part.file(), grid, Pixels::Height)?;
-    let mut colours = TiledTiff::begin(colour_part.file(), grid, Pixels::Colour)?;
+    let mut heights = TiledTiff::begin(height_part.file(), grid, Pixels::Height).with_context(|| fail(&height_path))?;
+    let mut colours = TiledTiff::begin(colour_part.file(), grid, Pixels::Colour).with_context(|| fail(&colour_path))?;
     let mut walk = job.walk("regions");
     each_surface(&mut walk, |tile, surface| {
         heights.add(tile, &height_pixels(tile, tileset.base(), &surface)).with_context(|| fail(&height_path))?;

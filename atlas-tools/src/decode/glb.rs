@@ -12,7 +12,7 @@ use super::frame::Frame;
 use super::rects::{Rect, rects};
 use super::spool::Spool;
 use super::{Done, Job};
-use crate::output::PartFile;
+use crate::output::{OutputError, PartFile};
 
 /// glTF's numbers for the types of components.
 const UNSIGNED_SHORT: u32 = 5123;
@@ -107,7 +107,7 @@ struct Model {
 }
 
 impl Model {
-    fn add(&mut self, name: &str, translation_m: [f64; 3], part: &Part) -> io::Result<()> {
+    fn add(&mut self, name: &str, translation_m: [f64; 3], part: &Part) -> Result<(), OutputError> {
         let (n_vertices, n_indices) = (part.n_rects * 4, part.n_rects * 6);
         let position = self.view(&part.positions, 12, ARRAY_BUFFER)?;
         let position = self.accessor(json!({
@@ -135,7 +135,7 @@ impl Model {
     }
 
     /// Puts bytes into the buffer; the number of the view on them. A stride of 0 is not said.
-    fn view(&mut self, bytes: &[u8], stride: usize, target: u32) -> io::Result<usize> {
+    fn view(&mut self, bytes: &[u8], stride: usize, target: u32) -> Result<usize, OutputError> {
         let mut view =
             json!({ "buffer": 0, "byteOffset": self.bin.size_bytes(), "byteLength": bytes.len(), "target": target });
         if stride > 0 {

@@ -20,9 +20,8 @@ use std::sync::atomic::AtomicBool;
 use anyhow::{Context as _, bail};
 use clap::{Args, ValueEnum};
 use serde_json::json;
-use voxatlas::cli::NetArgs;
 
-use crate::flags::{JobsFlag, OutputFlags, SelectionFlags};
+use crate::flags::{OutputFlags, ReadingFlags};
 use crate::jobs;
 use crate::outcome::Outcome;
 use crate::regions::{Regions, Walk, Zooms};
@@ -58,18 +57,9 @@ pub struct DecodeArgs {
     /// Of `ply`: points instead of rectangles
     #[arg(long)]
     pub points: bool,
-    /// Which regions
+    /// Which regions are read, and how
     #[command(flatten)]
-    pub selection: SelectionFlags,
-    /// How many at once
-    #[command(flatten)]
-    pub jobs: JobsFlag,
-    /// How much it says
-    #[command(flatten)]
-    pub output: OutputFlags,
-    /// How web servers are asked
-    #[command(flatten)]
-    pub net: NetArgs,
+    pub reading: ReadingFlags,
 }
 
 /// A form of file.
@@ -117,12 +107,12 @@ pub fn run(args: &DecodeArgs) -> anyhow::Result<Outcome> {
     if args.points && format != Format::Ply {
         bail!("--points: only a PLY file has points: expected --out FILE.ply");
     }
-    let regions = Regions::open(&args.source, &args.net.config()?, &args.selection, Zooms::Finest)?;
+    let regions = Regions::open(&args.source, &args.reading.net.config()?, &args.reading.selection, Zooms::Finest)?;
     regions.expect_some()?;
     let stop = crate::interrupt::flag().context("Ctrl-C cannot be watched")?;
-    let job = Job { regions: &regions, out: &args.out, stop: &stop, flags: args.output, points: args.points };
-    let done = jobs::pool(args.jobs.jobs, "decode")?.install(|| job.run(format))?;
-    args.output.say(|| done.to_json(), || done.to_text())?;
+    let job = Job { regions: &regions, out: &args.out, stop: &stop, flags: args.reading.output, points: args.points };
+    let done = jobs::pool(args.reading.jobs.jobs, "decode")?.install(|| job.run(format))?;
+    args.reading.output.say(|| done.to_json(), || done.to_text())?;
     Ok(Outcome::with_findings(!done.findings.is_empty()))
 }
 

@@ -15,12 +15,12 @@ use crate::tileset_files;
 
 /// Checks every region that is listed, or asked for.
 pub(super) fn validate(args: &ValidateArgs, config: &SourceConfig) -> anyhow::Result<Report> {
-    let regions = Regions::open(&args.source, config, &args.selection, Zooms::All)?;
+    let regions = Regions::open(&args.source, config, &args.reading.selection, Zooms::All)?;
     let tileset = regions.tileset();
     let availability = Availability::of(tileset)?;
     let mut report = Report { files: 0, listed: 0, findings: Vec::new() };
     report.listed = regions.keys().iter().filter(|&&key| regions.is_listed(key)).count();
-    let bar = args.output.bar(regions.keys().len() as u64, "regions");
+    let bar = args.reading.output.bar(regions.keys().len() as u64, "regions");
     let mut pyramid = Pyramid::default();
     let check = |&key: &RegionKey| match regions.read(key) {
         Ok(None) if regions.is_listed(key) => Some(Checked::wrong("missing, though it is listed")),
@@ -40,7 +40,7 @@ pub(super) fn validate(args: &ValidateArgs, config: &SourceConfig) -> anyhow::Re
     })?;
     bar.finish_and_clear();
     // A selection leaves out parents and children.
-    if args.selection.is_everything() && args.selection.zoom.is_none() {
+    if args.reading.selection.is_everything() && args.reading.selection.zoom.is_none() {
         report.findings.extend(pyramid.findings(tileset));
     }
     Ok(report)
