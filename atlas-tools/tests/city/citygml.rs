@@ -1,7 +1,8 @@
 //! What CityGML becomes: objects, levels of detail, references, covers, relief, attributes.
 
+use atlas_tools::crs::{Axis, CrsOptions};
 use atlas_tools::input::{
-    CoverKind, Fallback, FeatureId, Item, Model, Place, Problem, ReadOptions, Stream as _, SurfaceKind, Wanted,
+    CityGml, CoverKind, Fallback, FeatureId, Item, Model, Place, Problem, ReadOptions, Stream as _, SurfaceKind, Wanted,
 };
 use serde_json::json;
 use voxatlas::geo::WORLD_VOXELS;
@@ -619,4 +620,24 @@ fn a_synthetic_city_is_read_whole() {
     assert!(collected.problems.is_empty(), "{:?}", collected.problems);
     let n_triangles = |model: &Model| model.surfaces.iter().map(|surface| surface.triangles.len()).sum::<usize>();
     assert!(collected.models().into_iter().all(|model| n_triangles(model) == 12));
+}
+
+#[test]
+fn a_wrong_order_of_axes_is_guessed() {
+    // Northing and easting of zone IX, as the definition of EPSG:6677 has them.
+    let ring = "-38000 -8000 5 -38000 -7990 5 -37990 -7990 5 -37990 -8000 5 -38000 -8000 5";
+    let outline = format!("<bldg:lod0FootPrint>{}</bldg:lod0FootPrint>", multi_surface(&[polygon("", ring)]));
+    let text = building(&outline).replace("EPSG/0/6697", "EPSG/0/6677");
+    // The envelope tells, or every object has to be looked at.
+    let told = text.replace("35.0 139.0 0", "-38000 -8000 0").replace("35.001 139.001 10", "-37990 -7990 10");
+    let untold = text.replace("35.0 139.0 0", "0 0 0").replace("35.001 139.001 10", "0 0 0");
+    let near = [139.7, 35.6, 139.8, 35.7];
+    for text in [told, untold] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("city.gml");
+        std::fs::write(&path, text).unwrap();
+        let crs = CrsOptions { axis: Axis::Xy, ..CrsOptions::default() };
+        let wrong = CityGml::open(&path, 0, ReadOptions::default(), crs).unwrap();
+        assert_eq!(wrong.guess(near).as_deref(), Some("looks like EPSG:6677, x and y swapped"));
+    }
 }

@@ -543,3 +543,18 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_wrong_crs_is_guessed() {
+    let text = document(json!({"b": {"type": "Building", "geometry": [solid("1")]}})).to_string();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("city.json");
+    std::fs::write(&path, text).unwrap();
+    let near = [4.3, 51.9, 4.5, 52.1];
+    // Metres of Web Mercator: near Ghana.
+    let wrong = CrsOptions { crs: Some("EPSG:3857".to_owned()), ..CrsOptions::default() };
+    let document = CityJson::open(&path, 0, ReadOptions::default(), wrong.clone()).unwrap();
+    assert_eq!(document.guess(near).as_deref(), Some("looks like EPSG:28992"));
+    let sequence = CityJsonSeq::open(&path, 0, ReadOptions::default(), wrong).unwrap();
+    assert_eq!(sequence.guess(near), None, "without features it lies nowhere");
+}

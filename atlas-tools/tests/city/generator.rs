@@ -70,8 +70,8 @@ fn write_building(text: &mut String, number: u64) {
             faces[idx]
         )
     };
-    let references: String =
-        (0..6).map(|idx| format!("<gml:surfaceMember xlink:href=\"#poly-{number}-{idx}\"/>")).collect();
+    let reference = |idx: usize| format!("<gml:surfaceMember xlink:href=\"#poly-{number}-{idx}\"/>");
+    let references = [0, 1, 2, 3, 4, 5].map(reference).concat();
     let surface = |class: &str, idx: usize| {
         format!(
             "<bldg:boundedBy><bldg:{class} gml:id=\"surface-{number}-{idx}\"><bldg:lod2MultiSurface><gml:MultiSurface>{}</gml:MultiSurface>\

@@ -123,7 +123,7 @@ fn what_cannot_be_packed_is_refused() {
         let (_, errors) = run(args, 2);
         assert!(errors.contains(expected), "{errors}");
     };
-    check(&["pack", path(dir.path()), path(&file)], "it holds no tiles.json");
+    check(&["pack", path(dir.path()), path(&file)], "is no tileset: it has no tiles.json");
     check(
         &["pack", path(&demo()), path(&dir.path().join("city.zip"))],
         "expected a name such as city.pmtiles or city.mbtiles",

@@ -96,6 +96,52 @@ fn voxels_stand_where_the_features_are() {
 }
 
 #[test]
+fn an_archive_is_packed_from_a_folder_that_goes() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, archive) = (dir.path().join("in"), dir.path().join("new/city.pmtiles"));
+    let (folder, unpacked) = (dir.path().join("out"), dir.path().join("new/city.pmtiles.tiles"));
+    put_city(&input);
+    run(&["encode", path(&input), "--out", path(&archive), "--quiet"], 0);
+    assert!(archive.is_file() && !unpacked.exists());
+    run(&["encode", path(&input), "--out", path(&folder), "--quiet"], 0);
+    run(&["diff", path(&folder), path(&archive), "--quiet"], 0);
+
+    // What an interrupted run leaves is not overwritten unasked, and is gone on from.
+    let before = std::fs::read(&archive).unwrap();
+    std::fs::create_dir(&unpacked).unwrap();
+    let (_, errors) = run(&["encode", path(&input), "--out", path(&archive), "--quiet"], 2);
+    assert!(errors.contains("city.pmtiles.tiles: is there") && errors.contains("--resume"), "{errors}");
+    run(&["encode", path(&input), "--out", path(&archive), "--resume", "--quiet"], 0);
+    assert!(!unpacked.exists());
+    assert_eq!(std::fs::read(&archive).unwrap(), before);
+}
+
+#[test]
+fn aerial_images_colour_ground_and_roofs() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, aerial, out) = (dir.path().join("in"), dir.path().join("aerial"), dir.path().join("out"));
+    // Eight units a voxel: from voxel 64 to 192, over the middle of the image.
+    put_tile(&input, [16, X, Y], &tile("bldg", 4096, &[TestFeature::block(1, 20.0, 512, 512, 1024)]));
+    let colour = |x: u32, z: u32| if (x < 128) == (z < 128) { [40, 120, 50] } else { [150, 80, 70] };
+    let image = image::RgbImage::from_fn(256, 256, |x, z| image::Rgb(colour(x, z)));
+    let file = aerial.join(format!("17/{}/{}.png", 2 * X, 2 * Y));
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    image.save(&file).unwrap();
+    run(&["encode", path(&input), "--ortho", path(&aerial), "--out", path(&out), "--quiet"], 0);
+    let seen = region(&out, &format!("17/{}/{}.png", 2 * X, 2 * Y));
+    for (x, z) in [(3, 3), (200, 3), (70, 70), (180, 70), (70, 180), (180, 180), (3, 250)] {
+        let top = top(&seen, x, z).unwrap();
+        assert_eq!(seen.colours.get(x, top, z), colour(x, z), "{x},{z}");
+    }
+    // Walls keep their look, and so does what the image does not show.
+    assert!((33..40).all(|y| [[40, 120, 50], [150, 80, 70]].iter().all(|c| seen.colours.get(100, y, 64) != *c)));
+    let beside = format!("17/{}/{}.png", 2 * X + 1, 2 * Y);
+    let plain = dir.path().join("plain");
+    run(&["encode", path(&input), "--out", path(&plain), "--quiet"], 0);
+    assert_eq!(tree(&plain)[&beside], tree(&out)[&beside]);
+}
+
+#[test]
 fn jobs_and_neighbours_change_no_byte() {
     let dir = tempfile::tempdir().unwrap();
     let input = dir.path().join("in");
@@ -199,6 +245,7 @@ fn wrong_usage_is_named() {
     check(&[input, "--out", out, "--bbox", "0,0,1,1", "--tiles", "17/1/1"], "cannot be used with");
     check(&[input, "--out", out, "--tiles", "17/1"], "17/1");
     check(&[input, "--out", out, "--jobs", "0"], "--jobs");
+    check(&[input, "--out", out, "--encoding", "klingon"], "expected a label such as Shift_JIS");
     check(&[empty, "--out", out], "of no format that is known");
     check(&["/nowhere", "--out", out], "/nowhere: cannot be read");
     check(&[file, "--out", out], "of no format that is known");
@@ -297,4 +344,54 @@ fn tokyo_regions_are_meshed_whole_and_within_the_gpu_budget() {
         }
         assert!(mesh.gpu_bytes() <= 2 << 20, "{name}: {} bytes", mesh.gpu_bytes());
     }
+}
+
+#[test]
+fn data_that_land_outside_the_box_are_an_error_with_a_guess() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, out) = (dir.path().join("delft.geojson"), dir.path().join("out"));
+    let square =
+        |a: &str, b: &str, c: &str, d: &str| format!(r#"{{"type":"Polygon","coordinates":[[{a},{b},{c},{d},{a}]]}}"#);
+    let check = |text: String, more: &[&str], expected: &str| {
+        std::fs::write(&input, text).unwrap();
+        let args = ["encode", path(&input), "--bbox", "4.35,51.99,4.38,52.02", "--out", path(&out)];
+        let (_, errors) = run(&[&args, more].concat(), 2);
+        assert!(errors.contains(expected), "{errors}");
+        assert!(!out.exists(), "nothing is begun");
+    };
+    let swapped = square("[52.0,4.36]", "[52.01,4.36]", "[52.01,4.37]", "[52.0,4.37]");
+    check(swapped, &[], "looks like EPSG:4326, latitude before longitude");
+    let metres = square("[84816,447523]", "[84916,447523]", "[84916,447623]", "[84816,447623]");
+    check(metres.clone(), &["--crs", "EPSG:3857"], "looks like EPSG:28992");
+    // Degrees that are none.
+    check(metres, &[], "looks like EPSG:28992");
+}
+
+#[test]
+fn what_is_assumed_of_heights_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let (input, out) = (dir.path().join("city.city.json"), dir.path().join("out"));
+    let faces = "[[[0,1,2,3]],[[4,7,6,5]],[[0,4,5,1]],[[1,5,6,2]],[[2,6,7,3]],[[3,7,4,0]]]";
+    let vertices = "[[0,0,40],[0,100,40],[100,100,40],[100,0,40],[0,0,50],[0,100,50],[100,100,50],[100,0,50]]";
+    let text = format!(
+        r#"{{"type":"CityJSON","version":"2.0","transform":{{"scale":[1e-6,1e-6,1],"translate":[139.0,35.0,0]}},
+        "metadata":{{"referenceSystem":"https://www.opengis.net/def/crs/EPSG/0/4979"}},"vertices":{vertices},
+        "CityObjects":{{"b":{{"type":"Building","geometry":[{{"type":"Solid","lod":"1","boundaries":[{faces}]}}]}}}}}}"#
+    );
+    std::fs::write(&input, text).unwrap();
+    let encode = |more: &[&str]| run(&[&["encode", path(&input), "--out", path(&out)], more].concat(), 0);
+    let (summary, _) = encode(&["--json"]);
+    let assumed = json(&summary)["problems"]["assumed"].clone();
+    let (what, inputs) = assumed.as_object().unwrap().iter().next().expect("something was assumed");
+    assert!(what.contains("above the ellipsoid") && what.contains("--geoid"), "{what}");
+    assert_eq!(inputs, &serde_json::json!([path(&input)]));
+    let (words, errors) = encode(&[]);
+    assert!((words + &errors).contains(&format!("{what}: {}", path(&input))));
+    let (words, _) = run(&["inspect", path(&out)], 0);
+    assert!(words.contains("that of EPSG:4979 WGS 84 (3D) is the ellipsoid"), "{words}");
+
+    let (summary, _) = encode(&["--json", "--vertical-from", "as-is"]);
+    assert_eq!(json(&summary)["problems"]["assumed"], serde_json::json!({}));
+    let (words, _) = run(&["inspect", path(&out)], 0);
+    assert!(!words.contains("ellipsoid"), "{words}");
 }

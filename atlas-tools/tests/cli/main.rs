@@ -11,8 +11,11 @@ mod encode;
 mod look;
 mod pyramid;
 mod recipes;
+mod reports;
 mod serve;
 mod shards;
+#[cfg(unix)]
+mod signals;
 #[cfg(feature = "object-store")]
 mod store;
 mod voxel;

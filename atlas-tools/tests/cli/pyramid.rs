@@ -288,6 +288,9 @@ fn wrong_usage_is_named() {
     check(&listed("{z}/{x}/{y}.webp"), &[], "names no PNG files");
     let (_, errors) = run(&["pyramid", "/nowhere"], 2);
     assert!(errors.contains("/nowhere is no directory"), "{errors}");
+    // A server is read from, and not written to.
+    let (_, errors) = run(&["pyramid", "https://example.org/city"], 2);
+    assert!(errors.contains("expected a folder, s3://, gs:// or az://"), "{errors}");
     std::fs::remove_file(dir.path().join("tiles.json")).unwrap();
     let (_, errors) = run(&["pyramid", path(dir.path())], 2);
     assert!(errors.contains("no tiles.json"), "{errors}");

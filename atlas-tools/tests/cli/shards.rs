@@ -83,6 +83,41 @@ impl Planned {
 }
 
 #[test]
+fn a_shard_needs_no_input_that_lies_elsewhere() {
+    let dir = tempfile::tempdir().unwrap();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    // Two blocks, forty tiles from each other.
+    let block = |x: f64| {
+        let corner = |dx: f64, dz: f64| {
+            let place = LonLat::from_world((X + x) * 256.0 + dx, Y * 256.0 + dz);
+            format!("[{:.9},{:.9}]", place.lon_deg(), place.lat_deg())
+        };
+        let ring = [corner(9.0, 9.0), corner(60.0, 9.0), corner(60.0, 70.0), corner(9.0, 9.0)].join(",");
+        format!(
+            "{{\"type\":\"Feature\",\"properties\":{{\"height\":20}},\"geometry\":{{\"type\":\"Polygon\",\
+             \"coordinates\":[[{ring}]]}}}}\n"
+        )
+    };
+    std::fs::write(at("west.geojsonl"), block(0.0)).unwrap();
+    std::fs::write(at("east.geojsonl"), block(40.0)).unwrap();
+    let inputs = [at("west.geojsonl"), at("east.geojsonl")];
+    run(&["encode", &inputs[0], &inputs[1], "--out", &at("whole"), "--quiet"], 0);
+    run(&["plan", &inputs[0], &inputs[1], "--shards", "2", "--out", &at("plan.json"), "--quiet"], 0);
+    let plan = json(&std::fs::read_to_string(at("plan.json")).unwrap());
+    let needs = |shard: usize| plan["shards"][shard]["inputs"].clone();
+    assert_eq!(needs(0), serde_json::json!([{ "input": 0 }]));
+    assert_eq!(needs(1), serde_json::json!([{ "input": 1 }]));
+    for (shard, absent) in [("0", 1), ("1", 0)] {
+        let away = format!("{}.away", inputs[absent]);
+        std::fs::rename(&inputs[absent], &away).unwrap();
+        run(&["encode", "--plan", &at("plan.json"), "--shard", shard, "--out", &at("out"), "--quiet"], 0);
+        std::fs::rename(&away, &inputs[absent]).unwrap();
+    }
+    run(&["merge", "--plan", &at("plan.json"), &at("out"), "--quiet"], 0);
+    assert_eq!(city(&dir.path().join("out")), city(&dir.path().join("whole")));
+}
+
+#[test]
 fn shards_are_byte_for_byte_what_one_process_makes() {
     let planned = Planned::new("5", &["--ids"]);
     assert!(
@@ -212,7 +247,34 @@ fn wrong_usage_of_shards_is_named() {
     check(&["encode", "--plan", &plan, "--shard", "x", "--out", &out], "expected a number from 0, or auto");
     check(&["encode", "--plan", &plan, "--out", &out], "--shard");
     check(&["encode", "--plan", &plan, "--shard", "0", "--pyramid", "--out", &out], "cannot be used with");
-    check(&["encode", &plan, "--plan", &plan, "--shard", "0", "--out", &out], "expected no INPUT beside it");
+    // A plan says all that decides how a tile looks; what is said beside it would be of no effect.
+    let beside = [
+        "city.geojson",
+        "--bbox=139,35,140,36",
+        "--tiles=17/1/1",
+        "--crs=EPSG:6677",
+        "--axis=auto",
+        "--at=139,35",
+        "--up=y",
+        "--height-field=h",
+        "--encoding=utf-8",
+        "--lod=1",
+        "--fill",
+        "--ids",
+        "--ground=auto",
+        "--no-ground",
+        "--ground-height=0",
+        "--ortho=a.tif",
+        "--overflow=stack",
+        "--attribution=A",
+    ];
+    for flag in beside {
+        let expected = format!(
+            "cannot be used with '{}",
+            flag.split('=').next().filter(|name| name.starts_with('-')).unwrap_or("[INPUT]")
+        );
+        check(&["encode", "--plan", &plan, "--shard", "0", "--out", &out, flag], &expected);
+    }
     check(&["encode", "--plan", &planned.at("city.geojsonl"), "--shard", "0", "--out", &out], "no plan");
     check(&["merge", "--plan", &plan, &planned.at("whole")], "are missing");
     let output = Command::new(env!("CARGO_BIN_EXE_atlas-tools"))

@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use axum::Router;
 use axum::body::Body;
@@ -14,7 +15,8 @@ use s3s_fs::FileSystem;
 
 use atlas_tools::output::Output;
 
-use crate::common::in_background;
+use crate::common::mvt_writer::{TestFeature, tile};
+use crate::common::{X, Y, demo, in_background, path, put_tile, run, tree};
 
 /// Runs a server whose only bucket is `maps`, a folder in `root`; the keys are "key" and "secret".
 fn s3_server(root: &Path) -> SocketAddr {
@@ -48,7 +50,7 @@ fn environment(server: SocketAddr, secret: &str) -> Vec<(&'static str, String)> 
 
 /// Runs the test of this name again, alone, with these variables: a process's own environment is not to be changed.
 fn again_with(test: &str, variables: Vec<(&'static str, String)>) {
-    let output = std::process::Command::new(std::env::current_exe().unwrap())
+    let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", test, "--nocapture"])
         .envs(variables)
         .env(INSIDE, "1")
@@ -108,8 +110,43 @@ fn a_store_that_refuses_is_named() {
         again_with("store::a_store_that_refuses_is_named", environment(server, "wrong"));
         return;
     }
-    for place in ["s3://maps/tokyo", "s3://"] {
-        let error = Output::create(place).unwrap_err();
-        assert!(error.to_string().starts_with(place), "{error}");
-    }
+    let refused = Output::create("s3://maps/tokyo").unwrap_err().to_string();
+    assert!(refused.starts_with("s3://maps/tokyo: cannot be written: "), "{refused}");
+    assert!(refused.contains("expected a bucket that can be reached, and keys in AWS_ACCESS_KEY_ID"), "{refused}");
+    let nameless = Output::create("s3://").unwrap_err().to_string();
+    assert!(nameless.starts_with("s3://: ") && nameless.contains("names no bucket"), "{nameless}");
+}
+
+/// Runs the program against a server; its standard output.
+fn run_at(server: SocketAddr, args: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_atlas-tools"));
+    let output = command.args(args).envs(environment(server, "secret")).output().unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {errors}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_pyramid_is_made_in_a_bucket_as_in_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let server = s3_server(dir.path());
+    let bucket = dir.path().join("maps");
+    run_at(server, &["demo", "--out", "s3://maps/demo", "--quiet"]);
+    let city = bucket.join("demo");
+    assert!(tree(&city) == tree(&demo()));
+    // What is there is kept, what is missing is made, and what has no place any more is removed.
+    std::fs::remove_dir_all(city.join("14")).unwrap();
+    let summary: serde_json::Value =
+        serde_json::from_str(&run_at(server, &["pyramid", "s3://maps/demo/", "--json"])).unwrap();
+    let made = summary["zooms"].as_array().unwrap().iter().filter(|zoom| zoom["kept"] != zoom["regions"]);
+    assert_eq!(made.map(|zoom| &zoom["zoom"]).collect::<Vec<_>>(), [14], "{summary}");
+    assert!(tree(&city) == tree(&demo()));
+    run_at(server, &["pyramid", "s3://maps/demo", "--min-zoom", "15", "--quiet"]);
+    assert!(tree(&city).keys().all(|name| ["15/", "16/", "17/", "tiles.json"].iter().any(|at| name.starts_with(at))));
+
+    let (input, folder) = (dir.path().join("in"), dir.path().join("folder"));
+    put_tile(&input, [16, X, Y], &tile("bldg", 4096, &[TestFeature::block(1, 20.0, 80, 160, 80)]));
+    run(&["encode", path(&input), "--out", path(&folder), "--pyramid", "--quiet"], 0);
+    run_at(server, &["encode", path(&input), "--out", "s3://maps/city", "--pyramid", "--quiet"]);
+    assert!(tree(&bucket.join("city")) == tree(&folder));
 }
