@@ -5,9 +5,10 @@
 //! stand for is read elsewhere. How the runs lie in the file is told by `ids_chunk`.
 //!
 //! Bricks stand in Morton order. Within a brick the voxels are taken column by column, upwards, the columns in Morton
-//! order of (x, z): what stands in a city stands upright. Over two dense tiles of Tokyo this order makes 1,500 runs and
-//! 2.2 KB a region; Morton order of the voxels makes 4,000 and 3.2 KB, rows along x 14,000 and 3.1 KB, and blocks row by
-//! row in place of Morton order of the bricks cost 7 % more.
+//! order of (x, z): what stands in a city stands upright. Over two dense tiles, made up from Tokyo's footprints, this order
+//! makes 1,500 runs and 2.2 KB a region; Morton order of the voxels makes 4,000 and 3.2 KB, rows along x 14,000 and 3.1 KB,
+//! and blocks row by row in place of Morton order of the bricks cost 7 % more. Real files round Tokyo Tower hold 8.8 KB, a
+//! twentieth of each.
 
 use crate::atlas::morton::{morton_from_voxel, texel_from_morton, voxel_from_morton};
 use crate::limits::{BRICK_VOXELS, N_BRICKS};
