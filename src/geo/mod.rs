@@ -9,6 +9,7 @@ pub mod mercator;
 pub mod reference;
 mod region;
 mod space;
+mod sun;
 mod tile;
 
 pub use bbox::{Bbox, TileRange};
@@ -16,6 +17,7 @@ pub use error::GeoError;
 pub use mercator::LonLat;
 pub use region::RegionKey;
 pub use space::{EyeOrigin, WORLD_VOXELS, WorldBox, tile_of_voxel, voxel_of};
+pub use sun::SunPosition;
 pub use tile::TileCoord;
 
 /// Compiles and runs the examples of the page.
