@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use voxatlas::atlas::{EncodedAtlas, decode};
 use voxatlas::mesh::{
-    BorderPolicy, Face, FaceColours, Quad, RegionMesh, Scratch, mesh_boxes, mesh_occupancy, mesh_octants, mesh_region,
+    BorderPolicy, Face, FaceColours, Quad, QuadEnds, RegionMesh, Scratch, mesh_boxes, mesh_occupancy, mesh_octants,
+    mesh_region,
 };
 use voxatlas::voxel::{ColourDepth, Occupancy, Region};
 
@@ -45,7 +46,8 @@ fn check_octants(name: &str, region: &Region) {
     let mesh = mesh_octants(region, BorderPolicy::Floored, &mut Scratch::new());
     assert_colours(name, region, &mesh);
     for octant in 0..8 {
-        let quads = &mesh.quads[mesh.octant_quads(octant)];
+        let runs = mesh.ends.runs(QuadEnds::ALL_FACES, 1 << octant);
+        let quads: Vec<Quad> = runs.flat_map(|run| mesh.quads[run.start as usize..run.end as usize].to_vec()).collect();
         let mut alone = region.occupancy.clone();
         for (row_idx, row) in alone.rows_mut().iter_mut().enumerate() {
             let [y, z] = [row_idx % 256, row_idx / 256];

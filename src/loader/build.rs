@@ -12,6 +12,7 @@ use crate::geo::RegionKey;
 use crate::limits::ZOOM_FULL;
 use crate::mesh::{self, BorderPolicy, try_mesh_boxes, try_mesh_octants, try_mesh_region};
 use crate::stream::BuiltRegion;
+use crate::voxel::Solids;
 
 /// Why a build yields no region.
 #[derive(Debug)]
@@ -60,11 +61,12 @@ pub(super) fn build(
             mesh(&region, border, scratch, go_on)
         })
     })?;
+    let solids = tracing::debug_span!("solids").in_scope(|| Solids::of(&region.occupancy));
     let has_boxes = extras.boxes && !is_coarse;
     let fill = || tracing::debug_span!("boxes").in_scope(|| try_mesh_boxes(&region.occupancy, go_on));
     let boxes = has_boxes.then(fill).transpose()?.map(Arc::new);
     let keeps_voxels = extras.coarse_voxels || !is_coarse;
-    Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh, boxes })
+    Ok(BuiltRegion { key, voxels: keeps_voxels.then_some(region), mesh, solids, boxes })
 }
 
 /// What is wrong where a file says that it is of another place: rows counted from the wrong side, files mixed up, or a

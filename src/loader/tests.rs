@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::*;
 use crate::atlas::{AtlasMetadata, EncodedAtlas, Tileset, encode};
 use crate::geo::{RegionKey, TileCoord};
+use crate::mesh::QuadEnds;
 use crate::source::{AtlasSource, FetchFuture, Source};
 use crate::stream::{Command, Event, LoadError, Outcome, Ticket};
 use crate::voxel::{ColourDepth, Occupancy, Region};
@@ -111,8 +112,8 @@ fn a_coarse_region_comes_in_octants_and_keeps_its_voxels_where_asked() {
         let key = key(9).parent().unwrap();
         loader.run(Command::Build { ticket: Ticket(1), key, atlas: atlas() });
         let Outcome::Built(built) = next(&loader).outcome else { panic!("the file is good") };
-        assert_eq!(built.mesh.octant_quads(0), 0..5);
-        assert_eq!(built.mesh.octant_ends, Some([5; 8]));
+        let runs: Vec<_> = built.mesh.ends.runs(QuadEnds::ALL_FACES, 1).collect();
+        assert!(built.mesh.ends.has_octants() && runs == [0..5], "one voxel in the first octant: {runs:?}");
         assert_eq!(built.voxels.is_some(), keep_coarse_voxels);
         assert!(!built.is_empty());
         assert_eq!(built.size_bytes() > 2 << 20, keep_coarse_voxels);
@@ -128,7 +129,7 @@ fn boxes_come_with_regions_of_zoom_17_where_asked() {
         let Outcome::Built(built) = next(&loader).outcome else { panic!("the file is good") };
         assert_eq!(built.boxes.as_ref().map(|boxes| boxes.len()), expected);
         let boxes_bytes = expected.map_or(0, |n| 24 * n);
-        let others = built.voxels.as_ref().map_or(0, Region::size_bytes) + built.mesh.gpu_bytes();
+        let others = built.voxels.as_ref().map_or(0, Region::size_bytes) + built.gpu_bytes();
         assert_eq!(built.size_bytes(), others + boxes_bytes, "they count into the budget");
     }
 }

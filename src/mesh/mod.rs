@@ -23,7 +23,5 @@ pub use border::{BorderPlanes, BorderPolicy};
 pub use box_buffers::BoxBuffers;
 pub use boxes::{BoxMesh, mesh_boxes, try_mesh_boxes};
 pub use octants::{mesh_octants, try_mesh_octants};
-#[cfg(feature = "gpu")]
-pub(crate) use quad::octant_runs;
-pub use quad::{Face, FaceColours, Quad, RegionMesh};
+pub use quad::{Face, FaceColours, Quad, QuadEnds, RegionMesh};
 pub use region::{Scratch, mesh_occupancy, mesh_region, try_mesh_region};

@@ -18,16 +18,16 @@ use crate::mesh::face_colour::{BrickTable, colour_quads};
 use crate::mesh::faces::{Closing, FaceMasks, MIDDLE, MaskPlane, N_STACKS};
 use crate::mesh::quads::{N_BLOCKS, merge_part};
 use crate::mesh::region::{KEPT_BYTES_MAX, hand_out, hand_out_colours};
-use crate::mesh::{BorderPolicy, Face, Quad, RegionMesh, Scratch};
+use crate::mesh::{BorderPolicy, Face, Quad, QuadEnds, RegionMesh, Scratch};
 use crate::voxel::{ColourDepth, Occupancy, Region};
 
-/// The surfaces of a region's octants, each as if the others were air: see [`RegionMesh::octant_ends`].
+/// The surfaces of a region's octants, each as if the others were air: see [`QuadEnds`].
 ///
 /// `border` speaks of what lies outside the region. So [`BorderPolicy::Floored`] takes the faces of its underside, and
 /// leaves those of the upper octants, which look down at the lower ones.
 ///
 /// ```
-/// use voxatlas::mesh::{BorderPolicy, Scratch, mesh_octants};
+/// use voxatlas::mesh::{BorderPolicy, QuadEnds, Scratch, mesh_octants};
 /// use voxatlas::voxel::{ColourDepth, Colours, Occupancy, Region};
 ///
 /// let mut region = Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) };
@@ -36,7 +36,8 @@ use crate::voxel::{ColourDepth, Occupancy, Region};
 ///
 /// // Two cubes that touch, one in the western octant and one in the eastern.
 /// let mesh = mesh_octants(&region, BorderPolicy::Closed, &mut Scratch::new());
-/// assert_eq!((mesh.octant_quads(0), mesh.octant_quads(1)), (0..6, 6..12));
+/// let n_quads = |octants| mesh.ends.runs(QuadEnds::ALL_FACES, octants).map(|run| run.len()).sum::<usize>();
+/// assert_eq!((n_quads(0b01), n_quads(0b10)), (6, 6));
 /// ```
 pub fn mesh_octants(region: &Region, border: BorderPolicy<'_>, scratch: &mut Scratch) -> RegionMesh {
     let Ok(mesh) = try_mesh_octants(region, border, scratch, || Ok::<_, Infallible>(()));
@@ -63,39 +64,28 @@ pub fn try_mesh_octants<E>(
 
     go_on()?;
     masks.prepare(occupancy);
-    // By octant and face: where its quads end.
-    let mut face_ends = [[0; Face::ALL.len()]; 8];
+    let bricks = BrickTable::new(colours);
+    let mut ends = [[0; 8]; Face::ALL.len()];
     for face in Face::ALL {
         go_on()?;
         push_face_quads(masks, occupancy, border, face, octants);
-        for (ends, quads) in face_ends.iter_mut().zip(&*octants) {
-            ends[face as usize] = quads.len();
-        }
-    }
-    go_on()?;
-    let bricks = BrickTable::new(colours);
-    let mut octant_ends = [0; 8];
-    for octant in 0..8 {
-        let mut first = 0;
-        for face in Face::ALL {
-            let end = face_ends[octant][face as usize];
-            let first_of_face = quads.len();
-            quads.extend_from_slice(&octants[octant][first..end]);
-            first = end;
+        for (octant, end) in octants.iter_mut().zip(&mut ends[face as usize]) {
+            let first = quads.len();
+            quads.append(octant);
             match colours.depth() {
-                ColourDepth::Indexed(_) => colour_quads(face, &mut quads[first_of_face..], &bricks, indices),
-                ColourDepth::Direct => colour_quads(face, &mut quads[first_of_face..], &bricks, direct),
+                ColourDepth::Indexed(_) => colour_quads(face, &mut quads[first..], &bricks, indices),
+                ColourDepth::Direct => colour_quads(face, &mut quads[first..], &bricks, direct),
             }
+            *end = quads.len() as u32;
         }
-        octant_ends[octant] = quads.len() as u32;
     }
     for octant in octants {
-        if size_of_val(octant.as_slice()) > KEPT_BYTES_MAX / 8 {
+        if octant.capacity() * size_of::<Quad>() > KEPT_BYTES_MAX / 8 {
             *octant = Vec::new();
         }
     }
     let face_colours = hand_out_colours(colours.depth(), indices, direct);
-    Ok(RegionMesh { quads: hand_out(quads), face_colours, octant_ends: Some(octant_ends) })
+    Ok(RegionMesh { quads: hand_out(quads), face_colours, ends: QuadEnds::of_octants(ends) })
 }
 
 /// Appends the quads of one direction to their octants. One loop an axis, so that each is compiled for its own bit

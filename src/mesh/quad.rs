@@ -16,6 +16,7 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::limits::REGION_VOXELS;
 use crate::voxel::Colour;
 
 /// One of a voxel's six faces, by its outward normal.
@@ -202,43 +203,30 @@ pub struct RegionMesh {
     pub quads: Vec<Quad>,
     /// Their colours.
     pub face_colours: FaceColours,
-    /// Where the quads of each octant end, in the order of [`RegionKey::octant`](crate::geo::RegionKey::octant), the
-    /// octants one after the other; `None` where the region is one surface, which is drawn whole or not at all.
-    pub octant_ends: Option<[u32; 8]>,
+    /// Which of the quads look where, and belong to which octant.
+    pub ends: QuadEnds,
 }
 
 impl RegionMesh {
-    /// The quads of one octant. A region that is one surface has all of them in octant 0.
+    /// A mesh of quads that stand in their order: face by face, and octant by octant within each face where the octants
+    /// are surfaces of their own. A quad belongs to the octant of its lowest voxel.
     ///
     /// # Panics
     ///
-    /// The octant is 8 or above.
-    pub fn octant_quads(&self, octant: usize) -> Range<usize> {
-        let run = octant_run(&self.ends(), octant);
-        run.start as usize..run.end as usize
-    }
-
-    /// The quads of the octants whose bit is set, in as few runs as there can be, ascending; of a region that is one
-    /// surface all, where any bit is.
-    ///
-    /// ```
-    /// use voxatlas::mesh::{Face, FaceColours, Quad, RegionMesh};
-    ///
-    /// let mesh = RegionMesh {
-    ///     quads: vec![Quad::new([0; 3], Face::PosY, 1, 1); 60],
-    ///     face_colours: FaceColours::Direct { entries: Vec::new() },
-    ///     octant_ends: Some([10, 20, 20, 30, 40, 40, 50, 60]),
-    /// };
-    /// assert_eq!(mesh.quads_of(0b1100_1011).collect::<Vec<_>>(), [0..30, 40..60]);
-    /// ```
-    pub fn quads_of(&self, octants: u8) -> impl Iterator<Item = Range<usize>> {
-        let octants = if self.octant_ends.is_some() { octants } else { u8::from(octants != 0) };
-        octant_runs(self.ends(), octants).map(|run| run.start as usize..run.end as usize)
-    }
-
-    /// Where the quads of each octant end; those of one surface are all in octant 0.
-    pub(crate) fn ends(&self) -> [u32; 8] {
-        self.octant_ends.unwrap_or([self.quads.len() as u32; 8])
+    /// They do not.
+    pub fn new(quads: Vec<Quad>, face_colours: FaceColours, has_octants: bool) -> Self {
+        let group = |quad: &Quad| {
+            let [x, y, z] = Quad::min(*quad).map(|c| usize::from(c >= REGION_VOXELS / 2));
+            (quad.face() as usize, if has_octants { x | y << 1 | z << 2 } else { 0 })
+        };
+        assert!(quads.is_sorted_by_key(group), "quads stand face by face, and octant by octant");
+        let mut ends = QuadEnds { ends: [[0; 8]; 6], has_octants };
+        for face in 0..6 {
+            for octant in 0..8 {
+                ends.ends[face][octant] = quads.partition_point(|quad| group(quad) <= (face, octant)) as u32;
+            }
+        }
+        Self { quads, face_colours, ends }
     }
 
     /// Bytes that the mesh takes on the GPU, a palette's 1 KiB included.
@@ -251,21 +239,85 @@ impl RegionMesh {
     }
 }
 
-/// The quads of one octant, where each octant's end there.
-pub(crate) fn octant_run(ends: &[u32; 8], octant: usize) -> Range<u32> {
-    let start = if octant == 0 { 0 } else { ends[octant - 1] };
-    start..ends[octant]
+/// Where the quads of a mesh end that look one way and belong to one octant: the faces one after the other, in each the
+/// octants in the order of [`RegionKey::octant`](crate::geo::RegionKey::octant).
+///
+/// So what looks away from the eye is left out in few runs, and so is what finer regions stand in for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuadEnds {
+    /// By face and octant.
+    ends: [[u32; 8]; 6],
+    has_octants: bool,
 }
 
-/// The quads of the octants whose bit is set, in as few runs as there can be, ascending.
-pub(crate) fn octant_runs(ends: [u32; 8], octants: u8) -> impl Iterator<Item = Range<u32>> {
-    let wanted = (0..8).filter(move |octant| octants >> octant & 1 == 1);
-    let mut runs = wanted.map(move |octant| octant_run(&ends, octant)).filter(|run| !run.is_empty()).peekable();
-    std::iter::from_fn(move || {
-        let mut run = runs.next()?;
-        while let Some(next) = runs.next_if(|next| next.start == run.end) {
-            run.end = next.end;
-        }
-        Some(run)
-    })
+impl QuadEnds {
+    /// Every octant.
+    pub const ALL_OCTANTS: u8 = 0xFF;
+    /// Every face: bit n is the face of that number.
+    pub const ALL_FACES: u8 = 0x3F;
+
+    /// One surface, which is drawn whole or not at all: where the quads of each face end.
+    pub(super) fn of_surface(ends: [u32; 6]) -> Self {
+        Self { ends: ends.map(|end| [end; 8]), has_octants: false }
+    }
+
+    /// Octants that are surfaces of their own.
+    pub(super) fn of_octants(ends: [[u32; 8]; 6]) -> Self {
+        Self { ends, has_octants: true }
+    }
+
+    /// Whether the octants are surfaces of their own. Otherwise all quads are octant 0's.
+    pub fn has_octants(&self) -> bool {
+        self.has_octants
+    }
+
+    /// Whether nothing is there.
+    pub fn is_empty(&self) -> bool {
+        self.ends[5][7] == 0
+    }
+
+    /// All quads of a face.
+    pub fn of_face(&self, face: Face) -> Range<u32> {
+        self.run(face as usize, 0).start..self.ends[face as usize][7]
+    }
+
+    /// The quads of the faces and octants whose bits are set, in as few runs as there can be, ascending; of one surface
+    /// all octants, where any bit is.
+    ///
+    /// ```
+    /// use voxatlas::mesh::{Face, FaceColours, Quad, QuadEnds, RegionMesh};
+    ///
+    /// let quad = |x, face| Quad::new([x, 0, 0], face, 1, 1);
+    /// let quads = vec![quad(0, Face::NegX), quad(200, Face::NegX), quad(0, Face::PosY), quad(200, Face::PosY)];
+    /// let mesh = RegionMesh::new(quads, FaceColours::Direct { entries: Vec::new() }, true);
+    /// let runs = |faces, octants| mesh.ends.runs(faces, octants).collect::<Vec<_>>();
+    /// assert_eq!(runs(QuadEnds::ALL_FACES, QuadEnds::ALL_OCTANTS), [0..4]);
+    /// assert_eq!(runs(QuadEnds::ALL_FACES, 0b10), [1..2, 3..4]);
+    /// assert_eq!(runs(1 << Face::PosY as u8, 0b11), [2..4]);
+    /// ```
+    pub fn runs(self, faces: u8, octants: u8) -> impl Iterator<Item = Range<u32>> {
+        let octants = if self.has_octants { octants } else { u8::from(octants != 0) };
+        let groups = (0..6).filter(move |face| faces >> face & 1 == 1);
+        let groups = groups.flat_map(|face| (0..8).map(move |octant| (face, octant)));
+        let wanted = groups.filter(move |(_, octant)| octants >> octant & 1 == 1);
+        let mut runs =
+            wanted.map(move |(face, octant)| self.run(face, octant)).filter(|run| !run.is_empty()).peekable();
+        std::iter::from_fn(move || {
+            let mut run = runs.next()?;
+            while let Some(next) = runs.next_if(|next| next.start == run.end) {
+                run.end = next.end;
+            }
+            Some(run)
+        })
+    }
+
+    /// The quads of one face in one octant.
+    fn run(&self, face: usize, octant: usize) -> Range<u32> {
+        let start = match (face, octant) {
+            (0, 0) => 0,
+            (_, 0) => self.ends[face - 1][7],
+            _ => self.ends[face][octant - 1],
+        };
+        start..self.ends[face][octant]
+    }
 }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use crate::mesh::face_colour::{BrickTable, colour_quads};
 use crate::mesh::faces::{Closing, FaceMasks};
 use crate::mesh::quads::merge_plane;
-use crate::mesh::{BorderPolicy, Face, FaceColours, Quad, RegionMesh};
+use crate::mesh::{BorderPolicy, Face, FaceColours, Quad, QuadEnds, RegionMesh};
 use crate::voxel::{ColourDepth, Occupancy, Region};
 
 /// Largest buffer that a [`Scratch`] keeps for the next region, in bytes: well above any city's quads (2 MiB), far
@@ -81,6 +81,7 @@ pub fn try_mesh_region<E>(
     go_on()?;
     masks.prepare(occupancy);
     let bricks = BrickTable::new(colours);
+    let mut ends = [0; Face::ALL.len()];
     for face in Face::ALL {
         go_on()?;
         let first = quads.len();
@@ -89,9 +90,10 @@ pub fn try_mesh_region<E>(
             ColourDepth::Indexed(_) => colour_quads(face, &mut quads[first..], &bricks, indices),
             ColourDepth::Direct => colour_quads(face, &mut quads[first..], &bricks, direct),
         }
+        ends[face as usize] = quads.len() as u32;
     }
     let face_colours = hand_out_colours(colours.depth(), indices, direct);
-    Ok(RegionMesh { quads: hand_out(quads), face_colours, octant_ends: None })
+    Ok(RegionMesh { quads: hand_out(quads), face_colours, ends: QuadEnds::of_surface(ends) })
 }
 
 /// Appends the quads of an occupancy, without colours: faces in the order of their numbers, planes ascending within

@@ -296,12 +296,12 @@ proptest! {
         let region = coloured(scene.occupancy(), &depth, seed);
         let border = [BorderPolicy::Closed, BorderPolicy::Floored, BorderPolicy::Neighbour(&planes)][policy as usize];
         let mesh = SCRATCH.with_borrow_mut(|scratch| mesh_octants(&region, border, scratch));
-        prop_assert_eq!(mesh.octant_quads(7).end, mesh.quads.len());
+        prop_assert_eq!(mesh.ends, RegionMesh::new(mesh.quads.clone(), mesh.face_colours.clone(), true).ends);
         for octant in 0..8 {
-            let quads = &mesh.quads[mesh.octant_quads(octant)];
-            assert_exact_cover(&alone(&region.occupancy, octant), border, quads);
-            assert_ordered(quads);
-            for quad in quads {
+            let quads = octant_quads(&mesh, octant);
+            assert_exact_cover(&alone(&region.occupancy, octant), border, &quads);
+            assert_ordered(&quads);
+            for quad in &quads {
                 let last = quad.voxel(quad.width() - 1, quad.height() - 1);
                 prop_assert_eq!([octant_of(Quad::min(*quad)), octant_of(last)], [octant; 2], "{:?}", quad);
             }
@@ -469,7 +469,7 @@ fn octants_of_simple_shapes_have_the_fewest_quads() {
     let counts = |occupancy: Occupancy, border| {
         let region = Region { occupancy, colours: Colours::new(ColourDepth::Direct) };
         let mesh = mesh_octants(&region, border, &mut Scratch::new());
-        std::array::from_fn::<_, 8, _>(|octant| mesh.octant_quads(octant).len())
+        std::array::from_fn::<_, 8, _>(|octant| octant_quads(&mesh, octant).len())
     };
     assert_eq!(counts(Occupancy::empty(), BorderPolicy::Closed), [0; 8]);
     assert_eq!(counts(filled([0; 3], [255; 3]), BorderPolicy::Closed), [6; 8]);
@@ -479,25 +479,41 @@ fn octants_of_simple_shapes_have_the_fewest_quads() {
     assert_eq!(counts(filled([0, 5, 130], [255, 5, 200]), BorderPolicy::Closed), [0, 0, 0, 0, 6, 6, 0, 0]);
 }
 
+/// The quads of one octant, face by face.
+fn octant_quads(mesh: &RegionMesh, octant: usize) -> Vec<Quad> {
+    let runs = mesh.ends.runs(QuadEnds::ALL_FACES, 1 << octant);
+    runs.flat_map(|run| mesh.quads[run.start as usize..run.end as usize].to_vec()).collect()
+}
+
 #[test]
-fn runs_of_octants_are_merged_and_whole() {
-    let mesh = |octant_ends| RegionMesh {
-        quads: vec![Quad::new([0; 3], Face::PosY, 1, 1); 60],
-        face_colours: FaceColours::Direct { entries: Vec::new() },
-        octant_ends,
-    };
+fn runs_of_faces_and_octants_are_merged_and_whole() {
+    let counts = [(Face::NegX, [10, 0, 10, 10, 0, 15, 15, 0]), (Face::PosZ, [5, 5, 0, 0, 0, 0, 0, 7])];
+    let quads = counts.iter().flat_map(|&(face, counts)| {
+        let corner = |octant: u32| [octant & 1, octant >> 1 & 1, octant >> 2].map(|half| half * 128);
+        let of_octant = move |(octant, n)| vec![Quad::new(corner(octant), face, 1, 1); n];
+        (0..8).zip(counts).flat_map(of_octant)
+    });
+    let quads: Vec<_> = quads.collect();
+    let mesh = |has_octants| RegionMesh::new(quads.clone(), FaceColours::Direct { entries: Vec::new() }, has_octants);
     let runs =
-        |octant_ends, octants| mesh(octant_ends).quads_of(octants).map(|run| (run.start, run.end)).collect::<Vec<_>>();
-    let ends = Some([10, 10, 20, 30, 30, 45, 60, 60]);
-    assert_eq!(runs(ends, 0xFF), [(0, 60)]);
-    assert_eq!(runs(ends, 0b1000_0001), [(0, 10)]);
+        |octants, faces| mesh(true).ends.runs(faces, octants).map(|run| (run.start, run.end)).collect::<Vec<_>>();
+    let [west, south] = [Face::NegX, Face::PosZ].map(|face| 1 << face as u8);
+    assert_eq!(runs(0xFF, QuadEnds::ALL_FACES), [(0, 77)]);
+    assert_eq!(runs(0b1000_0001, west), [(0, 10)]);
     // Nothing lies between octants 0 and 2, nor between 3 and 5.
-    assert_eq!(runs(ends, 0b0000_0101), [(0, 20)]);
-    assert_eq!(runs(ends, 0b0110_1001), [(0, 10), (20, 60)]);
-    assert_eq!(runs(ends, 0b1001_0010), []);
-    assert_eq!(runs(ends, 0), []);
-    assert_eq!((runs(None, 0), runs(None, 0x40)), (vec![], vec![(0, 60)]));
-    assert_eq!((mesh(None).octant_quads(0), mesh(None).octant_quads(3)), (0..60, 60..60));
+    assert_eq!(runs(0b0000_0101, west), [(0, 20)]);
+    assert_eq!(runs(0b0110_1001, west), [(0, 10), (20, 60)]);
+    assert_eq!(runs(0b0100_0001, west | south), [(0, 10), (45, 65)]);
+    assert_eq!(runs(0b1001_0010, west), []);
+    assert_eq!(
+        (runs(0, QuadEnds::ALL_FACES), runs(0xFF, 0), runs(0xFF, 1 << Face::PosY as u8)),
+        (vec![], vec![], vec![])
+    );
+    assert_eq!((mesh(true).ends.of_face(Face::NegX), mesh(true).ends.of_face(Face::PosZ)), (0..60, 60..77));
+    assert_eq!(mesh(true).ends.of_face(Face::PosY), 60..60);
+    let whole = mesh(false).ends;
+    assert_eq!(whole.runs(south, 0x40).collect::<Vec<_>>(), [60..77]);
+    assert_eq!(whole.runs(QuadEnds::ALL_FACES, 0).count(), 0);
 }
 
 #[test]
