@@ -10,7 +10,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use voxatlas::gpu::{FrameStyle, Gpu};
+use voxatlas::gpu::{FrameStyle, Gpu, Lighting};
 use voxatlas::render::Session;
 use voxatlas::source::{Source, SourceConfig};
 use voxatlas::view::{View, ViewSpec};
@@ -112,7 +112,7 @@ impl Shown {
         if let wgpu::CurrentSurfaceTexture::Success(target) = self.surface.get_current_texture() {
             let target_view = target.texture.create_view(&wgpu::TextureViewDescriptor::default());
             let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            self.session.draw(&mut encoder, &target_view, &view, FrameStyle::Lit);
+            self.session.draw(&mut encoder, &target_view, &view, FrameStyle::Lit(Lighting::default()));
             self.gpu.queue.submit([encoder.finish()]);
             self.gpu.queue.present(target);
         }

@@ -19,5 +19,6 @@ fn vs_main(@builtin(vertex_index) corner_idx: u32) -> Fragment {
 fn fs_main(in: Fragment) -> @location(0) vec4<f32> {
     // A point on the near plane.
     let near = frame.eye_from_clip * vec4<f32>(in.ndc, 1.0, 1.0);
-    return target_from_linear(sky(near.xyz / near.w));
+    let direction = near.xyz / near.w;
+    return target_from_linear(sky(direction) + sun_disc(direction));
 }

@@ -193,12 +193,21 @@ pub const CACHE_UNFINISHED_SECS: u64 = 3_600;
 /// Redirects that one request follows; browsers follow twenty, tile servers need one.
 pub const REDIRECTS_MAX: usize = 5;
 
-/// Size of a page of quads or face colours on the GPU, in bytes. A real region has 1 to 2 MiB of both, so that a page
-/// holds several; small enough that the last one, half empty, costs little, and within what every device binds.
-pub const GPU_PAGE_BYTES: u64 = 8 << 20;
+/// How long a region fades into the place of another zoom's, in milliseconds: long enough not to be seen as a leap.
+pub const FADE_MILLIS: u64 = 250;
+
+/// Size of a page of quads, or of words (face colours, palettes and what stops light), on the GPU, in bytes. The regions
+/// of 96 slots in Tokyo fill a few: few pages are few draw calls, and the last one of a kind, half empty, costs little.
+pub const GPU_PAGE_BYTES: u64 = 32 << 20;
+
+/// Pages of words, all of which are bound at once: one less than the storage buffers that WebGPU grants a shader.
+pub const GPU_WORD_PAGES: usize = 7;
 
 /// What all regions may take on the GPU, in bytes.
 pub const GPU_REGIONS_BYTES_MAX: u64 = 1 << 30;
+
+/// Pixels in each direction that are drawn for one pixel of a picture at most: beyond it nobody sees a difference.
+pub const SUPERSAMPLE_MAX: i64 = 8;
 
 /// Voxels of a region.
 pub const REGION_VOLUME: usize = (REGION_VOXELS as usize).pow(3);
@@ -225,8 +234,7 @@ const _: () = {
     assert!(BASE_STEP_VOXELS == 1 << (ZOOM_FULL - ZOOM_COARSEST), "all zooms share the base's height");
     assert!(REMEMBERED_MIN <= REMEMBERED_MAX, "the default is above the least");
     assert!(BACKOFF_MIN_MILLIS < BACKOFF_MAX_MILLIS, "waits grow");
-    assert!(GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits, twice over");
-    assert!(GPU_PAGE_BYTES >= 4 * (REGION_VOXELS as u64).pow(2), "a page holds the face colours of the largest quad");
+    assert!(GPU_PAGE_BYTES.is_power_of_two() && GPU_PAGE_BYTES <= 64 << 20, "a page is within WebGPU's default limits");
     assert!(CACHE_KEPT_PERCENT < 100, "an eviction makes room");
     assert!(ABSENCE_SECS <= ABSENCE_SECS_MAX, "what we believe by ourselves is within what we believe at most");
     assert!(CACHE_UNFINISHED_SECS * 1_000 > TIMEOUT_TOTAL_MILLIS, "a file that is being written is not taken away");

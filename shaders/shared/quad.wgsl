@@ -16,6 +16,11 @@ fn quad_size(quad: vec3<u32>) -> vec2<u32> {
     return ((vec2<u32>(quad.y) >> vec2<u32>(0u, 8u)) & vec2<u32>(0xffu)) + 1u;
 }
 
+// The slot of its region, which the upload adds.
+fn quad_slot(quad: vec3<u32>) -> u32 {
+    return (quad.y >> 16u) & 0xffu;
+}
+
 fn quad_is_uniform(quad: vec3<u32>) -> bool {
     return (quad.y & QUAD_UNIFORM) != 0u;
 }
@@ -66,4 +71,12 @@ fn quad_corner(quad: vec3<u32>, unit: vec2<u32>) -> vec3<i32> {
 fn quad_voxel(quad: vec3<u32>, cell: vec2<u32>) -> vec3<u32> {
     let face = quad_face(quad);
     return quad_min(quad) + face_width_axis(face) * cell.x + face_height_axis(face) * cell.y;
+}
+
+// A place on a face in region space; `within` is the place in the cell, 0..1.
+fn face_place(quad: vec3<u32>, cell: vec2<u32>, within: vec2<f32>) -> vec3<f32> {
+    let face = quad_face(quad);
+    return vec3<f32>(quad_voxel(quad, cell) + face_normal_axis(face) * (face % 2u))
+        + vec3<f32>(face_width_axis(face)) * within.x
+        + vec3<f32>(face_height_axis(face)) * within.y;
 }

@@ -1,6 +1,6 @@
 //! What the command lines of `voxatlas` and `atlas-tools` have in common, so that a flag is one flag everywhere.
 //!
-//! Owns the flags about web servers, sources and views, and `render` from its arguments to its exit code. Receives what
+//! Owns the flags about web servers, sources, views and the look, and `render` from its arguments to its exit code. Receives what
 //! was typed, yields configurations, open sources and pictures. It parses no command line as a whole: each program has
 //! its own.
 
@@ -8,6 +8,8 @@ mod net;
 
 #[cfg(feature = "gpu")]
 mod events;
+#[cfg(feature = "gpu")]
+mod look;
 #[cfg(feature = "gpu")]
 mod open;
 #[cfg(feature = "gpu")]
@@ -17,6 +19,8 @@ pub use net::{CacheArgs, NetArgs, Size};
 
 #[cfg(feature = "gpu")]
 pub use events::EventsFile;
+#[cfg(feature = "gpu")]
+pub use look::{Antialias, Light, LookArgs};
 #[cfg(feature = "gpu")]
 pub use open::{DRAW_DISTANCE_VOXELS, FOV_Y_RAD, SourceArgs, WatchArgs, first_view, parse_size, source};
 #[cfg(feature = "gpu")]

@@ -10,9 +10,11 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{
-    DRAW_DISTANCE_VOXELS, EventsFile, FOV_Y_RAD, SourceArgs, WatchArgs, first_view, parse_size, source as open_source,
+    DRAW_DISTANCE_VOXELS, EventsFile, FOV_Y_RAD, Light, LookArgs, SourceArgs, WatchArgs, first_view, parse_size,
+    source as open_source,
 };
 use crate::gpu::{FrameStyle, Picture};
+use crate::limits::SUPERSAMPLE_MAX;
 use crate::render::{Failure, Pace, RenderOptions, Rendered, film, render as render_picture};
 use crate::stream::Progress;
 use crate::view::{CameraPath, Pose, View, ViewSpec};
@@ -38,6 +40,12 @@ pub struct RenderArgs {
     /// Fly by the clock and show what has arrived, instead of waiting at each picture until it is complete
     #[arg(long, requires = "path")]
     pub realtime: bool,
+    /// Draw so many pixels in each direction for one, and average them: edges without steps, at N x N the cost
+    #[arg(long, value_name = "N", default_value = "1", value_parser = clap::value_parser!(u32).range(1..=SUPERSAMPLE_MAX))]
+    pub supersample: u32,
+    /// How the picture looks.
+    #[command(flatten)]
+    pub look: LookArgs,
     /// Print a JSON summary on standard output
     #[arg(long)]
     pub json: bool,
@@ -74,7 +82,12 @@ pub fn render(args: &RenderArgs) -> Result<bool> {
         draw_distance_voxels: DRAW_DISTANCE_VOXELS,
     };
     let listener = args.watch.events.as_deref().map(EventsFile::create).transpose()?.map(EventsFile::into_listener);
-    let options = RenderOptions { style: FrameStyle::Lit, listener };
+    let options = |pose: &Pose| RenderOptions {
+        style: FrameStyle::Lit(args.look.lighting(ViewSpec::of(pose).place(), Light::Full)),
+        antialiasing: args.look.antialiasing(Light::Full),
+        supersample: args.supersample,
+        listener,
+    };
     let mut has_failures = false;
     if let Some(file) = &args.path {
         let path = read_path(file, args.speed)?;
@@ -91,10 +104,12 @@ pub fn render(args: &RenderArgs) -> Result<bool> {
             write_png(&out, &rendered.picture)?;
             report(&out, pose, &rendered, began)
         };
-        film(source, &path, &lens(path.pose_at(0.0)), args.frames as usize, pace, options, on_progress, on_picture)?;
+        let first = path.pose_at(0.0);
+        let n_pictures = args.frames as usize;
+        film(source, &path, &lens(first), n_pictures, pace, options(&first), on_progress, on_picture)?;
     } else {
         let pose = first_view(&args.source, &source)?.pose();
-        let rendered = render_picture(source, &lens(pose), options, |progress| {
+        let rendered = render_picture(source, &lens(pose), options(&pose), |progress| {
             if shows_progress {
                 show("", progress);
             }

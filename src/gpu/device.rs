@@ -11,8 +11,13 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use super::error::GpuError;
 
+/// What it takes to draw many ranges in one call. The first of the two is about more than that, and says by the way that such
+/// a call is the driver's own and not a loop of many.
+const FEATURES_MULTI_DRAW: wgpu::Features =
+    wgpu::Features::MULTI_DRAW_INDIRECT_COUNT.union(wgpu::Features::INDIRECT_FIRST_INSTANCE);
+
 /// Features used where they are offered.
-const FEATURES_OPTIONAL: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY;
+const FEATURES_OPTIONAL: wgpu::Features = wgpu::Features::TIMESTAMP_QUERY.union(FEATURES_MULTI_DRAW);
 
 /// A graphics device and its queue. Clones are handles on the same device.
 #[derive(Debug, Clone)]
@@ -128,6 +133,16 @@ impl Gpu {
         self.adapter.get_info().name
     }
 
+    /// Whether pictures are drawn by the CPU.
+    pub fn is_software(&self) -> bool {
+        self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
+    }
+
+    /// Whether many ranges of a vertex buffer are drawn in one call.
+    pub(super) fn draws_many(&self) -> bool {
+        self.device.features().contains(FEATURES_MULTI_DRAW)
+    }
+
     /// Why the device is lost, once it is. Nothing drawn from then on is to be trusted.
     ///
     /// The reason given by a browser is no guide to who did it, so it is only text.
@@ -138,6 +153,12 @@ impl Gpu {
     /// Errors that the driver reported outside of any call, since the start. Each stands in the log.
     pub fn n_errors(&self) -> u64 {
         self.health.n_errors.load(Ordering::Relaxed)
+    }
+
+    /// The last of them, in the driver's words.
+    pub fn last_error(&self) -> Option<String> {
+        let last = self.health.last_error.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        (!last.is_empty()).then(|| last.clone())
     }
 
     /// A buffer, or the driver's word that there is no memory for it.

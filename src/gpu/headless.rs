@@ -81,6 +81,11 @@ impl Offscreen {
         &self.view
     }
 
+    /// Width and height in pixels.
+    pub fn size_px(&self) -> (u32, u32) {
+        (self.texture.width(), self.texture.height())
+    }
+
     /// Draws one frame and reads it. `view` has the texture's size, the renderer its [`FORMAT`](Self::FORMAT).
     ///
     /// # Errors
@@ -161,5 +166,75 @@ impl Picture {
         assert!(x < self.width_px && y < self.height_px);
         let at = (y as usize * self.width_px as usize + x as usize) * 4;
         [self.rgba[at], self.rgba[at + 1], self.rgba[at + 2]]
+    }
+
+    /// The picture with `n` x `n` pixels averaged to one, in linear light; what is left over at the right and at the bottom
+    /// goes.
+    ///
+    /// # Panics
+    ///
+    /// `n` is 0, or above 256.
+    #[must_use]
+    pub fn averaged(self, n: u32) -> Self {
+        assert!((1..=256).contains(&n));
+        if n == 1 {
+            return self;
+        }
+        let (width_px, height_px) = (self.width_px / n, self.height_px / n);
+        let linear = linear_of_bytes();
+        let mut rgba = Vec::with_capacity(width_px as usize * height_px as usize * 4);
+        for y in 0..height_px {
+            for x in 0..width_px {
+                let mut sums = [0_u32; 3];
+                for row in y * n..(y + 1) * n {
+                    let first = (row as usize * self.width_px as usize + (x * n) as usize) * 4;
+                    for pixel in self.rgba[first..first + 4 * n as usize].as_chunks::<4>().0 {
+                        for (sum, &byte) in sums.iter_mut().zip(pixel) {
+                            *sum += u32::from(linear[usize::from(byte)]);
+                        }
+                    }
+                }
+                rgba.extend(sums.map(|sum| byte_of_linear(&linear, sum / (n * n))));
+                rgba.push(u8::MAX);
+            }
+        }
+        Self { width_px, height_px, rgba }
+    }
+}
+
+/// Linear light of each sRGB byte, 0..=65535.
+fn linear_of_bytes() -> [u16; 256] {
+    std::array::from_fn(|byte| {
+        let srgb = byte as f64 / 255.0;
+        let linear = if srgb <= 0.04045 { srgb / 12.92 } else { libm::pow((srgb + 0.055) / 1.055, 2.4) };
+        (linear * 65_535.0).round() as u16
+    })
+}
+
+/// The byte whose light is nearest.
+fn byte_of_linear(linear: &[u16; 256], light: u32) -> u8 {
+    let above = linear.partition_point(|&it| u32::from(it) < light).min(255);
+    let below = above.saturating_sub(1);
+    let distance = |byte: usize| u32::from(linear[byte]).abs_diff(light);
+    if distance(below) < distance(above) { below as u8 } else { above as u8 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_byte_survives_the_way_through_light() {
+        let linear = linear_of_bytes();
+        assert!((0..=255_u8).all(|byte| byte_of_linear(&linear, u32::from(linear[usize::from(byte)])) == byte));
+    }
+
+    #[test]
+    fn pixels_are_averaged_as_light() {
+        let pixels = [[0, 10, 200, 255], [255, 10, 200, 255], [255, 10, 200, 255], [0, 10, 200, 255]];
+        let picture = Picture { width_px: 2, height_px: 2, rgba: pixels.concat() };
+        // Half the light of white is 188, not 128.
+        assert_eq!(picture.clone().averaged(2), Picture { width_px: 1, height_px: 1, rgba: vec![188, 10, 200, 255] });
+        assert_eq!(picture.clone().averaged(1), picture);
     }
 }

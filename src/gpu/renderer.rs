@@ -1,18 +1,21 @@
 //! The passes of a frame: regions nearest first, then the sky.
 //!
-//! Owns the pipelines, the depth buffer and the frame's uniforms. Receives a view and a texture to draw into; what the
+//! Owns the pipelines, the depth buffer and the tables of a frame. Receives a view and a texture to draw into; what the
 //! slots hold stays in `upload`, what of it is in view in `draw_list`.
 
+use std::ops::Range;
 use std::time::Duration;
 
+use super::cells;
 use super::device::Gpu;
-use super::draw_list::seen_pieces;
+use super::draw_list::{Runs, draw_list};
 use super::error::GpuError;
-use super::layout::{Frame, PIECE_STRIDE_BYTES, Piece};
+use super::layout::{Frame, Region};
 use super::look::{self, FrameStyle};
 use super::shader;
 use super::timer::PassTimer;
-use super::upload::{Budget, QUAD_BYTES, Slots};
+use super::upload::{Budget, QUAD_BYTES, Slots, WORD_BYTES};
+use crate::limits::{GPU_WORD_PAGES, SLOTS_MAX};
 use crate::stream::{OctantUpdate, SlotUpdate, UploadStep};
 use crate::view::View;
 
@@ -24,39 +27,42 @@ const DEPTH_FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Depth32Float;
 pub struct Renderer {
     gpu: Gpu,
     slots: Slots,
-    target_encodes: bool,
-    region_pipeline: wgpu::RenderPipeline,
-    sky_pipeline: wgpu::RenderPipeline,
-    frame_uniform: wgpu::Buffer,
-    frame_bind_group: wgpu::BindGroup,
-    pieces: PieceUniforms,
-    depth: Option<Depth>,
+    target_format: wgpu::TextureFormat,
+    antialiasing: Antialiasing,
+    pipelines: Pipelines,
+    tables: Tables,
+    draws: Draws,
+    attachments: Option<Attachments>,
     timer: Option<PassTimer>,
 }
 
 /// What a frame cost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct FrameStats {
     /// Slots drawn: those that hold something and may be in view.
     pub n_slots: usize,
-    /// Draw calls of regions; one a slot, unless a region is larger than a page or some of its octants are left out.
+    /// Draw calls: one a page of quads, where the adapter draws many ranges at once, else at most six a slot; and one for
+    /// the sky.
     pub n_draws: usize,
+    /// Ranges of quads that they draw.
+    pub n_runs: usize,
     /// Quads handed to the GPU.
     pub n_quads: u64,
     /// Bytes sent to the GPU since the frame before.
     pub uploaded_bytes: u64,
     /// How long the GPU took for a frame a little earlier, where it can tell.
+    #[serde(skip)]
     pub gpu_time: Option<Duration>,
 }
 
 /// What the renderer takes on the GPU, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Memory {
-    /// Quads, face colours and palettes of the regions in the slots and on their way there, exactly.
+    /// Quads, face colours, palettes and solids of the regions in the slots and on their way there, exactly.
     pub regions_bytes: u64,
     /// The pages that they live in, free room included.
     pub pages_bytes: u64,
-    /// Depth buffer and uniforms.
+    /// Depth buffer, samples and tables.
     pub frame_bytes: u64,
 }
 
@@ -67,18 +73,65 @@ impl Memory {
     }
 }
 
-#[derive(Debug)]
-struct Depth {
-    view: wgpu::TextureView,
-    size_px: [u32; 2],
+/// How edges lose their steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Antialiasing {
+    /// They keep them: each pixel is what its middle shows.
+    #[default]
+    None,
+    /// Four samples a pixel where quads end, each pixel shaded once.
+    Msaa,
 }
 
-/// The uniforms of a frame's pieces, in the order in which they are drawn.
+impl Antialiasing {
+    fn n_samples(self) -> u32 {
+        match self {
+            Self::None => 1,
+            Self::Msaa => 4,
+        }
+    }
+}
+
+/// What is drawn into beside the target.
 #[derive(Debug)]
-struct PieceUniforms {
-    layout: wgpu::BindGroupLayout,
-    buffer: wgpu::Buffer,
-    bind_group: wgpu::BindGroup,
+struct Attachments {
+    depth: wgpu::TextureView,
+    /// The samples, which are resolved into the target.
+    samples: Option<wgpu::TextureView>,
+    size_px: [u32; 2],
+    n_samples: u32,
+}
+
+impl Attachments {
+    fn new(gpu: &Gpu, size_px: [u32; 2], n_samples: u32, format: wgpu::TextureFormat) -> Self {
+        let view = |label, format| {
+            let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
+                label: Some(label),
+                size: wgpu::Extent3d { width: size_px[0], height: size_px[1], depth_or_array_layers: 1 },
+                mip_level_count: 1,
+                sample_count: n_samples,
+                dimension: wgpu::TextureDimension::D2,
+                format,
+                usage: wgpu::TextureUsages::RENDER_ATTACHMENT,
+                view_formats: &[],
+            });
+            texture.create_view(&wgpu::TextureViewDescriptor::default())
+        };
+        let samples = (n_samples > 1).then(|| view("samples", format));
+        Self { depth: view("depth", DEPTH_FORMAT), samples, size_px, n_samples }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        let n_texels = self.size_px.iter().map(|&px| u64::from(px)).product::<u64>() * u64::from(self.n_samples);
+        n_texels * if self.samples.is_some() { 8 } else { 4 }
+    }
+}
+
+#[derive(Debug)]
+struct Pipelines {
+    regions: wgpu::RenderPipeline,
+    fading_regions: wgpu::RenderPipeline,
+    sky: wgpu::RenderPipeline,
 }
 
 impl Renderer {
@@ -88,82 +141,47 @@ impl Renderer {
     }
 
     /// [`new`](Self::new) with other limits than those of [`limits`](crate::limits).
+    ///
+    /// # Panics
+    ///
+    /// The size of pages is not as [`Budget::page_bytes`] says.
     pub fn with_budget(gpu: &Gpu, target_format: wgpu::TextureFormat, budget: Budget) -> Self {
-        let device = &gpu.device;
-        let frame_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("frame"),
-            entries: &[uniform_entry(false, size_of::<Frame>())],
-        });
-        let piece_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("piece"),
-            entries: &[uniform_entry(true, size_of::<Piece>())],
-        });
-        let colours_layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: Some("face colours"),
-            entries: &[storage_entry(0), storage_entry(1)],
-        });
-        let frame_uniform = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("frame"),
-            size: size_of::<Frame>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let frame_bind_group = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("frame"),
-            layout: &frame_layout,
-            entries: &[wgpu::BindGroupEntry { binding: 0, resource: frame_uniform.as_entire_binding() }],
-        });
-        let target_encodes = target_format.is_srgb();
-        let region_pipeline = pipeline(
-            gpu,
-            &PipelineParts {
-                label: "regions",
-                source: &shader::compose("region.wgsl"),
-                bind_group_layouts: &[Some(&frame_layout), Some(&piece_layout), Some(&colours_layout)],
-                vertex_buffers: &[Some(wgpu::VertexBufferLayout {
-                    array_stride: QUAD_BYTES,
-                    step_mode: wgpu::VertexStepMode::Instance,
-                    attributes: &wgpu::vertex_attr_array![0 => Uint32x3],
-                })],
-                topology: wgpu::PrimitiveTopology::TriangleStrip,
-                depth_write: true,
-                depth_compare: wgpu::CompareFunction::Greater,
-                target_format,
-            },
-        );
-        let sky_pipeline = pipeline(
-            gpu,
-            &PipelineParts {
-                label: "sky",
-                source: &shader::compose("sky.wgsl"),
-                bind_group_layouts: &[Some(&frame_layout)],
-                vertex_buffers: &[],
-                topology: wgpu::PrimitiveTopology::TriangleList,
-                depth_write: false,
-                // Infinity is 0, what the depth buffer was cleared to.
-                depth_compare: wgpu::CompareFunction::GreaterEqual,
-                target_format,
-            },
-        );
+        Self::with_draws(gpu, target_format, budget, Draws::new(gpu, gpu.draws_many()))
+    }
+
+    /// A renderer that draws as on adapters which cannot draw many ranges in one call: for comparisons.
+    pub fn without_multi_draw(gpu: &Gpu, target_format: wgpu::TextureFormat) -> Self {
+        Self::with_draws(gpu, target_format, Budget::default(), Draws::new(gpu, false))
+    }
+
+    fn with_draws(gpu: &Gpu, target_format: wgpu::TextureFormat, budget: Budget, draws: Draws) -> Self {
+        let slots = Slots::new(gpu, budget);
+        let tables = Tables::new(gpu, &slots);
         Self {
-            slots: Slots::new(gpu, &colours_layout, budget),
-            target_encodes,
-            region_pipeline,
-            sky_pipeline,
-            frame_uniform,
-            frame_bind_group,
-            pieces: PieceUniforms::new(gpu, piece_layout, crate::limits::SLOTS_MAX as u64),
-            depth: None,
+            slots,
+            target_format,
+            antialiasing: Antialiasing::None,
+            pipelines: Pipelines::new(gpu, &tables, target_format, 1),
+            tables,
+            draws,
+            attachments: None,
             timer: PassTimer::new(gpu),
             gpu: gpu.clone(),
+        }
+    }
+
+    /// Draws edges so from the next frame on.
+    pub fn set_antialiasing(&mut self, antialiasing: Antialiasing) {
+        if antialiasing != self.antialiasing {
+            self.antialiasing = antialiasing;
+            self.pipelines = Pipelines::new(&self.gpu, &self.tables, self.target_format, antialiasing.n_samples());
         }
     }
 
     /// Sends a part of a mesh ahead of the update that shows it. The first part takes the room of all; until the update
     /// the slot shows nothing, and another region's part or update gives the room back.
     ///
-    /// No more bytes are sent than the parts so far name, but for 4 at each border of the pages of a region that needs
-    /// several. A part that does not begin where the last one ended sends nothing: the update sends what is missing.
+    /// No more bytes are sent than the parts so far name. A part that does not begin where the last one ended sends nothing: the update sends what is missing.
     ///
     /// # Errors
     ///
@@ -199,6 +217,17 @@ impl Renderer {
         self.slots.set_octants(update);
     }
 
+    /// Sets the time, from any start that does not change: from now on what is drawn of a slot fades in and out, while both
+    /// zooms are there. `None`, as at the start, ends all fades: changes are seen at once.
+    pub fn set_time(&mut self, now: Option<Duration>) {
+        self.slots.set_time(now);
+    }
+
+    /// Whether the next frame of the same slots and view would differ: something fades.
+    pub fn is_fading(&self) -> bool {
+        self.slots.is_fading()
+    }
+
     /// Encodes one frame. `target` has the view's size and the format given to [`new`](Self::new); all of it is drawn.
     ///
     /// The encoder must be submitted before the next [`apply`](Self::apply) or `draw`.
@@ -212,35 +241,30 @@ impl Renderer {
         if let Some(timer) = &mut self.timer {
             timer.begin_frame(&self.gpu);
         }
-        self.resize_depth(view);
-        let frame = look::frame(view, style);
-        self.gpu.queue.write_buffer(&self.frame_uniform, 0, bytemuck::bytes_of(&frame));
-        let mut uploaded_bytes = self.slots.take_uploaded_bytes() + size_of::<Frame>() as u64;
-        let seen = seen_pieces(&self.slots, view, style);
-        uploaded_bytes += self.pieces.upload(&self.gpu, seen.iter().map(|it| it.uniform));
+        self.attach(view);
+        let runs = if self.draws.is_multi { Runs::Exact } else { Runs::Few };
+        let list = draw_list(&self.slots, view, &style, runs);
+        let frame = look::frame(view, &style, &list, self.slots.words().page_units());
+        let mut uploaded_bytes = self.slots.take_uploaded_bytes();
+        uploaded_bytes += self.tables.update(&self.gpu, &self.slots, &frame, &list.regions);
+        uploaded_bytes += self.draws.update(&self.gpu, &self.slots, &list.runs);
         let mut stats = FrameStats {
-            n_slots: seen.iter().filter(|it| it.is_first).count(),
+            n_slots: list.n_slots,
+            n_draws: self.draws.n_calls(),
+            n_runs: list.runs.len(),
+            n_quads: list.runs.iter().map(|run| run.len() as u64).sum(),
             uploaded_bytes,
             gpu_time: self.timer.as_ref().and_then(PassTimer::last),
-            ..FrameStats::default()
         };
 
         let mut pass = self.begin_pass(encoder, target, style);
-        pass.set_pipeline(&self.region_pipeline);
-        pass.set_bind_group(0, &self.frame_bind_group, &[]);
-        for (idx, seen) in seen.iter().enumerate() {
-            pass.set_bind_group(1, &self.pieces.bind_group, &[(idx as u64 * PIECE_STRIDE_BYTES) as u32]);
-            pass.set_bind_group(2, self.slots.colours_bind_group(seen.piece), &[]);
-            pass.set_vertex_buffer(0, self.slots.quad_page(seen.piece).slice(..));
-            for run in seen.runs() {
-                stats.n_draws += 1;
-                stats.n_quads += run.len() as u64;
-                pass.draw(0..4, run);
-            }
-        }
-        if style == FrameStyle::Lit {
-            pass.set_pipeline(&self.sky_pipeline);
+        pass.set_bind_group(0, &self.tables.bind_group, &[]);
+        pass.set_pipeline(if list.is_fading { &self.pipelines.fading_regions } else { &self.pipelines.regions });
+        self.draws.encode(&mut pass, &self.slots);
+        if let FrameStyle::Lit(_) = style {
+            pass.set_pipeline(&self.pipelines.sky);
             pass.draw(0..3, 0..1);
+            stats.n_draws += 1;
         }
         drop(pass);
 
@@ -252,31 +276,19 @@ impl Renderer {
 
     /// What is on the GPU now.
     pub fn memory(&self) -> Memory {
-        let depth_bytes =
-            self.depth.as_ref().map_or(0, |it| it.size_px.iter().map(|&px| u64::from(px)).product::<u64>() * 4);
+        let attachments_bytes = self.attachments.as_ref().map_or(0, Attachments::size_bytes);
         Memory {
             regions_bytes: self.slots.used_bytes(),
             pages_bytes: self.slots.reserved_bytes(),
-            frame_bytes: depth_bytes + self.frame_uniform.size() + self.pieces.buffer.size(),
+            frame_bytes: attachments_bytes + self.tables.size_bytes() + self.draws.size_bytes(),
         }
     }
 
-    fn resize_depth(&mut self, view: &View) {
-        let size_px = [view.width_px, view.height_px];
-        if self.depth.as_ref().is_some_and(|depth| depth.size_px == size_px) {
-            return;
+    fn attach(&mut self, view: &View) {
+        let (size_px, n_samples) = ([view.width_px, view.height_px], self.antialiasing.n_samples());
+        if self.attachments.as_ref().is_none_or(|it| (it.size_px, it.n_samples) != (size_px, n_samples)) {
+            self.attachments = Some(Attachments::new(&self.gpu, size_px, n_samples, self.target_format));
         }
-        let texture = self.gpu.device.create_texture(&wgpu::TextureDescriptor {
-            label: Some("depth"),
-            size: wgpu::Extent3d { width: size_px[0], height: size_px[1], depth_or_array_layers: 1 },
-            mip_level_count: 1,
-            sample_count: 1,
-            dimension: wgpu::TextureDimension::D2,
-            format: DEPTH_FORMAT,
-            usage: wgpu::TextureUsages::RENDER_ATTACHMENT,
-            view_formats: &[],
-        });
-        self.depth = Some(Depth { view: texture.create_view(&wgpu::TextureViewDescriptor::default()), size_px });
     }
 
     fn begin_pass<'encoder>(
@@ -285,19 +297,20 @@ impl Renderer {
         target: &wgpu::TextureView,
         style: FrameStyle,
     ) -> wgpu::RenderPass<'encoder> {
+        let samples = self.attachments.as_ref().and_then(|it| it.samples.as_ref());
         encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
             label: Some("regions"),
             color_attachments: &[Some(wgpu::RenderPassColorAttachment {
-                view: target,
+                view: samples.unwrap_or(target),
                 depth_slice: None,
-                resolve_target: None,
+                resolve_target: samples.map(|_| target),
                 ops: wgpu::Operations {
-                    load: wgpu::LoadOp::Clear(look::clear_colour(style, self.target_encodes)),
-                    store: wgpu::StoreOp::Store,
+                    load: wgpu::LoadOp::Clear(look::clear_colour(style, self.target_format.is_srgb())),
+                    store: if samples.is_some() { wgpu::StoreOp::Discard } else { wgpu::StoreOp::Store },
                 },
             })],
-            depth_stencil_attachment: self.depth.as_ref().map(|depth| wgpu::RenderPassDepthStencilAttachment {
-                view: &depth.view,
+            depth_stencil_attachment: self.attachments.as_ref().map(|it| wgpu::RenderPassDepthStencilAttachment {
+                view: &it.depth,
                 depth_ops: Some(wgpu::Operations { load: wgpu::LoadOp::Clear(0.0), store: wgpu::StoreOp::Discard }),
                 stencil_ops: None,
             }),
@@ -308,53 +321,232 @@ impl Renderer {
     }
 }
 
-impl PieceUniforms {
-    fn new(gpu: &Gpu, layout: wgpu::BindGroupLayout, n_pieces: u64) -> Self {
-        let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("pieces"),
-            size: n_pieces * PIECE_STRIDE_BYTES,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("piece"),
-            layout: &layout,
-            entries: &[wgpu::BindGroupEntry {
-                binding: 0,
-                resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-                    buffer: &buffer,
-                    offset: 0,
-                    size: wgpu::BufferSize::new(size_of::<Piece>() as u64),
-                }),
-            }],
-        });
-        Self { layout, buffer, bind_group }
+impl Pipelines {
+    fn new(gpu: &Gpu, tables: &Tables, target_format: wgpu::TextureFormat, n_samples: u32) -> Self {
+        let regions = |label, has_fades| {
+            let parts = PipelineParts {
+                label,
+                source: &shader::compose("region.wgsl"),
+                layout: &tables.layout,
+                vertex_buffers: &[Some(wgpu::VertexBufferLayout {
+                    array_stride: QUAD_BYTES,
+                    step_mode: wgpu::VertexStepMode::Instance,
+                    attributes: &wgpu::vertex_attr_array![0 => Uint32x3],
+                })],
+                topology: wgpu::PrimitiveTopology::TriangleStrip,
+                depth_write: true,
+                depth_compare: wgpu::CompareFunction::Greater,
+                target_format,
+                n_samples,
+                constants: &[("HAS_FADES", f64::from(u8::from(has_fades)))],
+            };
+            pipeline(gpu, &parts)
+        };
+        let (fading_regions, regions) = (regions("fading regions", true), regions("regions", false));
+        let sky = pipeline(
+            gpu,
+            &PipelineParts {
+                label: "sky",
+                source: &shader::compose("sky.wgsl"),
+                layout: &tables.layout,
+                vertex_buffers: &[],
+                topology: wgpu::PrimitiveTopology::TriangleList,
+                depth_write: false,
+                // Infinity is 0, what the depth buffer was cleared to.
+                depth_compare: wgpu::CompareFunction::GreaterEqual,
+                target_format,
+                n_samples,
+                constants: &[],
+            },
+        );
+        Self { regions, fading_regions, sky }
+    }
+}
+
+/// Group 0: what a frame is, which regions there are, and all that they have in pages.
+#[derive(Debug)]
+struct Tables {
+    layout: wgpu::BindGroupLayout,
+    frame: wgpu::Buffer,
+    regions: wgpu::Buffer,
+    cells: wgpu::Buffer,
+    /// Bound where a page is not there.
+    no_page: wgpu::Buffer,
+    bind_group: wgpu::BindGroup,
+    /// Of the pages that are bound, and of the slots that the cells tell.
+    pages_bound: u64,
+    cells_written: Option<u64>,
+}
+
+impl Tables {
+    fn new(gpu: &Gpu, slots: &Slots) -> Self {
+        let uniform = |binding, size_bytes| layout_entry(binding, wgpu::BufferBindingType::Uniform, size_bytes);
+        let mut entries = vec![
+            uniform(0, size_of::<Frame>()),
+            uniform(1, size_of::<[Region; SLOTS_MAX]>()),
+            uniform(2, size_of::<cells::Table>()),
+        ];
+        let page = wgpu::BufferBindingType::Storage { read_only: true };
+        entries
+            .extend((0..GPU_WORD_PAGES).map(|page_idx| layout_entry(3 + page_idx as u32, page, WORD_BYTES as usize)));
+        let layout = gpu
+            .device
+            .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: Some("tables"), entries: &entries });
+        let buffer = |label, size_bytes: usize, usage| {
+            gpu.device.create_buffer(&wgpu::BufferDescriptor {
+                label: Some(label),
+                size: size_bytes as u64,
+                usage: usage | wgpu::BufferUsages::COPY_DST,
+                mapped_at_creation: false,
+            })
+        };
+        let frame = buffer("frame", size_of::<Frame>(), wgpu::BufferUsages::UNIFORM);
+        let regions = buffer("regions", size_of::<[Region; SLOTS_MAX]>(), wgpu::BufferUsages::UNIFORM);
+        let cells = buffer("cells", size_of::<cells::Table>(), wgpu::BufferUsages::UNIFORM);
+        let no_page = buffer("no page", WORD_BYTES as usize, wgpu::BufferUsages::STORAGE);
+        let bind_group = bind(gpu, &layout, [&frame, &regions, &cells], &no_page, slots);
+        let pages_bound = slots.words().n_changes();
+        Self { layout, frame, regions, cells, no_page, bind_group, pages_bound, cells_written: None }
     }
 
-    /// Sends the pieces of a frame and yields how many bytes; grows where there are more than ever before.
-    fn upload(&mut self, gpu: &Gpu, pieces: impl ExactSizeIterator<Item = Piece>) -> u64 {
-        let n_pieces = pieces.len() as u64;
-        if n_pieces * PIECE_STRIDE_BYTES > self.buffer.size() {
-            *self = Self::new(gpu, self.layout.clone(), n_pieces.next_power_of_two());
+    /// Sends what a frame needs, binds the pages that have come, and yields how many bytes were sent.
+    fn update(&mut self, gpu: &Gpu, slots: &Slots, frame: &Frame, regions: &[Region; SLOTS_MAX]) -> u64 {
+        if self.pages_bound != slots.words().n_changes() {
+            self.pages_bound = slots.words().n_changes();
+            self.bind_group = bind(gpu, &self.layout, [&self.frame, &self.regions, &self.cells], &self.no_page, slots);
         }
-        let mut bytes = vec![0; (n_pieces * PIECE_STRIDE_BYTES) as usize];
-        for (piece, bytes) in pieces.zip(bytes.chunks_exact_mut(PIECE_STRIDE_BYTES as usize)) {
-            bytes[..size_of::<Piece>()].copy_from_slice(bytemuck::bytes_of(&piece));
+        let mut sent_bytes = 0;
+        let mut write = |buffer, bytes: &[u8]| {
+            gpu.queue.write_buffer(buffer, 0, bytes);
+            sent_bytes += bytes.len() as u64;
+        };
+        write(&self.frame, bytemuck::bytes_of(frame));
+        write(&self.regions, bytemuck::cast_slice(regions));
+        if self.cells_written != Some(slots.n_changes()) {
+            self.cells_written = Some(slots.n_changes());
+            let table = cells::table(slots.residents().map(|(slot, resident)| (resident.cell, slot)));
+            write(&self.cells, bytemuck::cast_slice(&table));
         }
-        gpu.queue.write_buffer(&self.buffer, 0, &bytes);
-        bytes.len() as u64
+        sent_bytes
     }
+
+    fn size_bytes(&self) -> u64 {
+        self.frame.size() + self.regions.size() + self.cells.size() + self.no_page.size()
+    }
+}
+
+fn bind(
+    gpu: &Gpu,
+    layout: &wgpu::BindGroupLayout,
+    uniforms: [&wgpu::Buffer; 3],
+    no_page: &wgpu::Buffer,
+    slots: &Slots,
+) -> wgpu::BindGroup {
+    let pages = slots.words().pages().map(|page| page.unwrap_or(no_page));
+    let entries: Vec<_> = uniforms
+        .into_iter()
+        .chain(pages)
+        .enumerate()
+        .map(|(idx, buffer)| wgpu::BindGroupEntry { binding: idx as u32, resource: buffer.as_entire_binding() })
+        .collect();
+    gpu.device.create_bind_group(&wgpu::BindGroupDescriptor { label: Some("tables"), layout, entries: &entries })
+}
+
+/// The draw calls of a frame.
+#[derive(Debug)]
+struct Draws {
+    /// Whether the adapter draws many ranges in one call, and says so.
+    is_multi: bool,
+    /// What is drawn of each page: its number, and ranges within it.
+    by_page: Vec<(usize, Vec<Range<u32>>)>,
+    /// The ranges as the GPU reads them, page by page.
+    args: wgpu::Buffer,
+}
+
+/// Bytes of one range.
+const ARGS_BYTES: u64 = size_of::<wgpu::util::DrawIndirectArgs>() as u64;
+
+impl Draws {
+    fn new(gpu: &Gpu, is_multi: bool) -> Self {
+        Self { is_multi, by_page: Vec::new(), args: args_buffer(gpu, 1024) }
+    }
+
+    /// Takes up the runs of a frame, and yields how many bytes were sent.
+    fn update(&mut self, gpu: &Gpu, slots: &Slots, runs: &[Range<u32>]) -> u64 {
+        for (_, ranges) in &mut self.by_page {
+            ranges.clear();
+        }
+        for run in runs {
+            for (page, range) in slots.quads().parts(run) {
+                match self.by_page.iter_mut().find(|(it, _)| *it == page) {
+                    Some((_, ranges)) => ranges.push(range),
+                    None => self.by_page.push((page, vec![range])),
+                }
+            }
+        }
+        self.by_page.retain(|(_, ranges)| !ranges.is_empty());
+        if !self.is_multi {
+            return 0;
+        }
+        let args: Vec<u8> = self
+            .by_page
+            .iter()
+            .flat_map(|(_, ranges)| ranges)
+            .flat_map(|range| [4, range.end - range.start, 0, range.start].map(u32::to_le_bytes))
+            .flatten()
+            .collect();
+        if args.len() as u64 > self.args.size() {
+            self.args = args_buffer(gpu, (args.len() as u64 / ARGS_BYTES).next_power_of_two());
+        }
+        gpu.queue.write_buffer(&self.args, 0, &args);
+        args.len() as u64
+    }
+
+    fn n_calls(&self) -> usize {
+        if self.is_multi { self.by_page.len() } else { self.by_page.iter().map(|(_, ranges)| ranges.len()).sum() }
+    }
+
+    fn encode(&self, pass: &mut wgpu::RenderPass<'_>, slots: &Slots) {
+        let mut first = 0;
+        for (page, ranges) in &self.by_page {
+            pass.set_vertex_buffer(0, slots.quads().page(*page).slice(..));
+            if self.is_multi {
+                pass.multi_draw_indirect(&self.args, first * ARGS_BYTES, ranges.len() as u32);
+                first += ranges.len() as u64;
+            } else {
+                for range in ranges {
+                    pass.draw(0..4, range.clone());
+                }
+            }
+        }
+    }
+
+    fn size_bytes(&self) -> u64 {
+        self.args.size()
+    }
+}
+
+fn args_buffer(gpu: &Gpu, n_ranges: u64) -> wgpu::Buffer {
+    gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("draws"),
+        size: n_ranges * ARGS_BYTES,
+        usage: wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
 }
 
 struct PipelineParts<'a> {
     label: &'a str,
     source: &'a str,
-    bind_group_layouts: &'a [Option<&'a wgpu::BindGroupLayout>],
+    layout: &'a wgpu::BindGroupLayout,
     vertex_buffers: &'a [Option<wgpu::VertexBufferLayout<'a>>],
     topology: wgpu::PrimitiveTopology,
     depth_write: bool,
     depth_compare: wgpu::CompareFunction,
     target_format: wgpu::TextureFormat,
+    n_samples: u32,
+    /// Of the fragment shader.
+    constants: &'a [(&'a str, f64)],
 }
 
 fn pipeline(gpu: &Gpu, parts: &PipelineParts<'_>) -> wgpu::RenderPipeline {
@@ -364,10 +556,11 @@ fn pipeline(gpu: &Gpu, parts: &PipelineParts<'_>) -> wgpu::RenderPipeline {
     });
     let layout = gpu.device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
         label: Some(parts.label),
-        bind_group_layouts: parts.bind_group_layouts,
+        bind_group_layouts: &[Some(parts.layout)],
         immediate_size: 0,
     });
-    let constants = [("TARGET_ENCODES", f64::from(u8::from(parts.target_format.is_srgb())))];
+    let mut constants = parts.constants.to_vec();
+    constants.push(("TARGET_ENCODES", f64::from(u8::from(parts.target_format.is_srgb()))));
     gpu.device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
         label: Some(parts.label),
         layout: Some(&layout),
@@ -385,7 +578,7 @@ fn pipeline(gpu: &Gpu, parts: &PipelineParts<'_>) -> wgpu::RenderPipeline {
             stencil: wgpu::StencilState::default(),
             bias: wgpu::DepthBiasState::default(),
         }),
-        multisample: wgpu::MultisampleState::default(),
+        multisample: wgpu::MultisampleState { count: parts.n_samples, ..Default::default() },
         fragment: Some(wgpu::FragmentState {
             module: &module,
             entry_point: Some("fs_main"),
@@ -401,27 +594,18 @@ fn pipeline(gpu: &Gpu, parts: &PipelineParts<'_>) -> wgpu::RenderPipeline {
     })
 }
 
-fn uniform_entry(has_dynamic_offset: bool, size_bytes: usize) -> wgpu::BindGroupLayoutEntry {
-    wgpu::BindGroupLayoutEntry {
-        binding: 0,
-        visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
-        ty: wgpu::BindingType::Buffer {
-            ty: wgpu::BufferBindingType::Uniform,
-            has_dynamic_offset,
-            min_binding_size: wgpu::BufferSize::new(size_bytes as u64),
-        },
-        count: None,
-    }
-}
-
-fn storage_entry(binding: u32) -> wgpu::BindGroupLayoutEntry {
+fn layout_entry(binding: u32, ty: wgpu::BufferBindingType, size_bytes: usize) -> wgpu::BindGroupLayoutEntry {
+    let visibility = match ty {
+        wgpu::BufferBindingType::Uniform => wgpu::ShaderStages::VERTEX_FRAGMENT,
+        wgpu::BufferBindingType::Storage { .. } => wgpu::ShaderStages::FRAGMENT,
+    };
     wgpu::BindGroupLayoutEntry {
         binding,
-        visibility: wgpu::ShaderStages::FRAGMENT,
+        visibility,
         ty: wgpu::BindingType::Buffer {
-            ty: wgpu::BufferBindingType::Storage { read_only: true },
+            ty,
             has_dynamic_offset: false,
-            min_binding_size: None,
+            min_binding_size: wgpu::BufferSize::new(size_bytes as u64),
         },
         count: None,
     }

@@ -4,13 +4,16 @@
 //! that file, once. Yields whole sources, a pass each; it compiles nothing.
 
 /// Every file of `shaders/`, by its path there.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 9] = [
     ("region.wgsl", include_str!("../../shaders/region.wgsl")),
     ("sky.wgsl", include_str!("../../shaders/sky.wgsl")),
     ("shared/face_colour.wgsl", include_str!("../../shaders/shared/face_colour.wgsl")),
     ("shared/frame.wgsl", include_str!("../../shaders/shared/frame.wgsl")),
     ("shared/light.wgsl", include_str!("../../shaders/shared/light.wgsl")),
     ("shared/quad.wgsl", include_str!("../../shaders/shared/quad.wgsl")),
+    ("shared/shade.wgsl", include_str!("../../shaders/shared/shade.wgsl")),
+    ("shared/solids.wgsl", include_str!("../../shaders/shared/solids.wgsl")),
+    ("shared/words.wgsl", include_str!("../../shaders/shared/words.wgsl")),
 ];
 
 /// The paths of all embedded files, passes and shared ones.

@@ -1,8 +1,8 @@
-//! What the slots hold: regions in pools, changed whole.
+//! What the slots hold: regions in pages, changed whole.
 //!
-//! Owns the quad and colour pages, the palettes and what each slot stands for. Receives [`UploadStep`]s, [`SlotUpdate`]s
-//! and [`OctantUpdate`]s, yields residents to draw. It keeps no CPU copy of what is drawn: a lost device is refilled by
-//! whoever has the regions.
+//! Owns the pages of quads and of words, and what each slot stands for. Receives [`UploadStep`]s, [`SlotUpdate`]s and
+//! [`OctantUpdate`]s, yields residents to draw. It keeps no CPU copy of what is drawn: a lost device is refilled by whoever
+//! has the regions.
 //!
 //! ```text
 //!          UploadStep from 0        SlotUpdate of that region
@@ -14,38 +14,50 @@
 //! ```
 //!
 //! ```text
-//! region  quads   | q0 q1 q2 ... | ... qn |      split only where a page is too small for all of it
-//!         colours | c0 ......... | ... cm |      each piece's colours follow its quads
-//!                   piece 0        piece 1       one draw each; real regions are one piece
+//! quads   | .. | q0 q1 ... qn | .. |                   a vertex buffer a page; each quad also tells its slot
+//! words   | .. | face colours | palette | solids | .. |      one address space, all pages of which are bound at once
 //! ```
+//!
+//! So a draw call knows from a quad alone which region it is of, and what that region's voxels and colours are, and one
+//! call draws many regions.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::device::Gpu;
 use super::error::GpuError;
-use super::pieces::{WORD_BYTES, bounds, entry_bytes, entry_words, split};
-use super::pool::Pool;
-use super::resident::{Resident, ResidentPiece, overlap};
-use crate::limits::{GPU_PAGE_BYTES, GPU_REGIONS_BYTES_MAX, REGION_VOXELS, SLOTS_MAX};
+use super::resident::{Cell, Resident, bounds, overlap};
+use super::space::Space;
+use crate::limits::{GPU_PAGE_BYTES, GPU_REGIONS_BYTES_MAX, GPU_WORD_PAGES, REGION_VOXELS, SLOTS_MAX};
 use crate::mesh::{FaceColours, Quad};
 use crate::stream::{BuiltRegion, OctantUpdate, SlotUpdate, UploadStep};
 use crate::voxel::Colour;
 
-/// Bytes of a quad, the unit of the quad pool.
+/// Bytes of a quad, the unit of the quads' pages.
 pub(super) const QUAD_BYTES: u64 = size_of::<Quad>() as u64;
+
+/// Words of a quad.
+const QUAD_WORDS: usize = size_of::<Quad>() / size_of::<u32>();
+
+/// The word of a quad that tells its slot, and where in it: unused bits of `extent` in `mesh::Quad`.
+const QUAD_SLOT_WORD: usize = 1;
+const QUAD_SLOT_SHIFT: u32 = 16;
+
+const _: () = assert!(SLOTS_MAX <= 1 << 8, "a slot's number fits the bits that the shader reads");
+
+/// Bytes of a word, the unit of the words' pages.
+pub(super) const WORD_BYTES: u64 = size_of::<u32>() as u64;
 
 /// Words of a palette.
 const PALETTE_WORDS: usize = 256;
 
-/// Bytes of a palette.
-const PALETTE_BYTES: u64 = PALETTE_WORDS as u64 * WORD_BYTES;
-
 /// How much the slots may take on the GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
-    /// Size of a page of quads or face colours, in bytes: at least the face colours of the largest quad (256 KiB and a
-    /// little) and at most 64 MiB. A region that needs more is drawn in pieces.
+    /// Size of a page, in bytes: a power of two, at least 4 KiB and at most 64 MiB. What is not quads fits into
+    /// [`GPU_WORD_PAGES`] of them.
     pub page_bytes: u64,
     /// What all regions may take, in bytes.
     pub regions_bytes_max: u64,
@@ -57,20 +69,13 @@ impl Default for Budget {
     }
 }
 
-/// A page of face colours and how passes bind it.
-#[derive(Debug)]
-struct ColourPage {
-    buffer: wgpu::Buffer,
-    bind_group: wgpu::BindGroup,
-}
-
 /// A region that is on its way.
 #[derive(Debug)]
 struct Staged {
     region: Arc<BuiltRegion>,
     /// Its room, taken whole.
     resident: Resident,
-    /// How much of the mesh's bytes was sent.
+    /// How much of the region's bytes was sent.
     sent_bytes: usize,
 }
 
@@ -99,40 +104,31 @@ impl Slot {
 pub(super) struct Slots {
     gpu: Gpu,
     budget: Budget,
-    quads: Pool<wgpu::Buffer>,
-    colours: Pool<ColourPage>,
-    palettes: wgpu::Buffer,
-    /// Bound where a piece has no face colours of its own.
-    no_colours: ColourPage,
-    colours_layout: wgpu::BindGroupLayout,
+    quads: Space<wgpu::Buffer>,
+    words: Space<wgpu::Buffer>,
     /// By slot.
     held: Vec<Slot>,
     uploaded_bytes: u64,
+    /// Counts what was shown and cleared.
+    n_changes: u64,
+    /// The time of the frame, where changes fade.
+    now: Option<Duration>,
 }
 
 impl Slots {
-    pub(super) fn new(gpu: &Gpu, colours_layout: &wgpu::BindGroupLayout, budget: Budget) -> Self {
-        let palettes = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("palettes"),
-            size: SLOTS_MAX as u64 * PALETTE_BYTES,
-            usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
-        let no_colours = gpu.device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("no face colours"),
-            size: WORD_BYTES,
-            usage: wgpu::BufferUsages::STORAGE,
-            mapped_at_creation: false,
-        });
+    pub(super) fn new(gpu: &Gpu, budget: Budget) -> Self {
+        assert!(budget.page_bytes.is_power_of_two() && (1 << 12..=1 << 26).contains(&budget.page_bytes));
+        let quads_a_page = budget.page_bytes / QUAD_BYTES;
+        // Addresses of quads are 32 bits wide, too.
+        let n_quad_pages = budget.regions_bytes_max.div_ceil(quads_a_page * QUAD_BYTES).max(1) as usize + 1;
         Self {
             budget,
-            quads: Pool::new((budget.page_bytes / QUAD_BYTES) as u32),
-            colours: Pool::new((budget.page_bytes / WORD_BYTES) as u32),
-            no_colours: ColourPage::new(gpu, colours_layout, no_colours, &palettes),
-            palettes,
-            colours_layout: colours_layout.clone(),
+            quads: Space::new(quads_a_page as u32, n_quad_pages),
+            words: Space::new((budget.page_bytes / WORD_BYTES) as u32, GPU_WORD_PAGES),
             held: (0..SLOTS_MAX).map(|_| Slot::Empty).collect(),
             uploaded_bytes: 0,
+            n_changes: 0,
+            now: None,
             gpu: gpu.clone(),
         }
     }
@@ -174,19 +170,40 @@ impl Slots {
             Some(staged) => staged,
             None => self.stage(region)?,
         };
-        self.send(update.at, &mut staged, region.mesh.gpu_bytes());
+        self.send(update.at, &mut staged, region.gpu_bytes());
         let mut resident = staged.resident;
         resident.offset = update.offset;
-        resident.show(update.octants);
+        resident.show(update.octants, self.now);
         self.held[update.at] = Slot::Shown(resident);
+        self.n_changes += 1;
         Ok(())
     }
 
     /// Draws other octants of what the slot shows.
     pub(super) fn set_octants(&mut self, update: &OctantUpdate) {
         if let Slot::Shown(resident) = &mut self.held[update.at] {
-            resident.show(update.octants);
+            resident.show(update.octants, self.now);
         }
+    }
+
+    /// Sets the time, or ends all fades at once.
+    pub(super) fn set_time(&mut self, now: Option<Duration>) {
+        self.now = now;
+        for slot in &mut self.held {
+            if let Slot::Shown(resident) = slot {
+                resident.settle(now);
+            }
+        }
+    }
+
+    /// The time, where changes fade.
+    pub(super) fn time(&self) -> Option<Duration> {
+        self.now
+    }
+
+    /// Whether any octant fades.
+    pub(super) fn is_fading(&self) -> bool {
+        self.residents().any(|(_, resident)| resident.fading_since.iter().any(Option::is_some))
     }
 
     /// What the slots show, by slot.
@@ -197,32 +214,30 @@ impl Slots {
         })
     }
 
-    /// The page of a piece's quads.
-    pub(super) fn quad_page(&self, piece: &ResidentPiece) -> &wgpu::Buffer {
-        self.quads.page(piece.quads.page)
+    /// The pages of quads, for vertex buffers.
+    pub(super) fn quads(&self) -> &Space<wgpu::Buffer> {
+        &self.quads
     }
 
-    /// How a pass binds a piece's face colours.
-    pub(super) fn colours_bind_group(&self, piece: &ResidentPiece) -> &wgpu::BindGroup {
-        &piece.colours.as_ref().map_or(&self.no_colours, |it| self.colours.page(it.page)).bind_group
+    /// The pages of words, for the shaders.
+    pub(super) fn words(&self) -> &Space<wgpu::Buffer> {
+        &self.words
     }
 
-    /// Where a slot's palette stands, in words.
-    pub(super) fn palette_base(at: usize) -> u32 {
-        (at * PALETTE_WORDS) as u32
+    /// A number that changes whenever another region is shown, or one is cleared.
+    pub(super) fn n_changes(&self) -> u64 {
+        self.n_changes
     }
 
     /// Bytes that the regions take, exactly, those on their way included.
     pub(super) fn used_bytes(&self) -> u64 {
-        self.held.iter().filter_map(Slot::resident).map(|resident| resident.size_bytes).sum()
+        self.held.iter().filter_map(Slot::resident).map(size_bytes).sum()
     }
 
-    /// Bytes of all buffers, room that is free included.
+    /// Bytes of all pages, room that is free included.
     pub(super) fn reserved_bytes(&self) -> u64 {
         self.quads.n_pages() as u64 * u64::from(self.quads.page_units()) * QUAD_BYTES
-            + self.colours.n_pages() as u64 * u64::from(self.colours.page_units()) * WORD_BYTES
-            + self.palettes.size()
-            + self.no_colours.buffer.size()
+            + self.words.n_pages() as u64 * u64::from(self.words.page_units()) * WORD_BYTES
     }
 
     /// Bytes sent since the last call.
@@ -236,197 +251,154 @@ impl Slots {
     }
 
     fn give_back(&mut self, slot: Slot) {
-        match slot {
-            Slot::Empty => {}
-            Slot::Staged(staged) => self.give_back_pieces(staged.resident.pieces),
-            Slot::Shown(resident) => self.give_back_pieces(resident.pieces),
-        }
-    }
-
-    fn give_back_pieces(&mut self, pieces: Vec<ResidentPiece>) {
-        for piece in pieces {
-            self.quads.give_back(piece.quads);
-            if let Some(colours) = piece.colours {
-                self.colours.give_back(colours);
+        let resident = match slot {
+            Slot::Empty => return,
+            Slot::Staged(staged) => staged.resident,
+            Slot::Shown(resident) => {
+                self.n_changes += 1;
+                resident
             }
-        }
+        };
+        self.quads.give_back(resident.quads);
+        self.words.give_back(resident.words);
     }
 
     /// Takes the room of a region, all of it or none. The mesh has quads.
     fn stage(&mut self, region: &Arc<BuiltRegion>) -> Result<Staged, GpuError> {
-        let mesh = &region.mesh;
-        let size_bytes = mesh.gpu_bytes() as u64;
+        let (mesh, key) = (&region.mesh, region.key);
+        let size_bytes = region.gpu_bytes() as u64;
         let used_bytes = self.used_bytes();
+        let no_room = |budget_bytes| GpuError::NoRoom { size_bytes, used_bytes, budget_bytes };
         if used_bytes + size_bytes > self.budget.regions_bytes_max {
-            return Err(GpuError::NoRoom { size_bytes, used_bytes, budget_bytes: self.budget.regions_bytes_max });
+            return Err(no_room(self.budget.regions_bytes_max));
         }
-        let mut pieces = Vec::new();
-        for (quads, entries) in split(mesh, self.quads.page_units(), self.colours.page_units()) {
-            match self.take_piece(&quads, &entry_words(&mesh.face_colours, &entries), &mesh.face_colours) {
-                Ok(piece) => pieces.push(piece),
-                Err(err) => {
-                    self.give_back_pieces(pieces);
-                    return Err(err);
-                }
+        let gpu = &self.gpu;
+        let page = |label, page_bytes, usage| {
+            let usage = usage | wgpu::BufferUsages::COPY_DST;
+            let desc =
+                wgpu::BufferDescriptor { label: Some(label), size: page_bytes, usage, mapped_at_creation: false };
+            gpu.try_create_buffer(&desc)
+        };
+        let quad_page_bytes = u64::from(self.quads.page_units()) * QUAD_BYTES;
+        let quads = self
+            .quads
+            .take(mesh.quads.len() as u32, || page("quad page", quad_page_bytes, wgpu::BufferUsages::VERTEX))?
+            .ok_or_else(|| no_room(self.budget.regions_bytes_max))?;
+        let n_colour_words = mesh.face_colours.size_bytes().div_ceil(WORD_BYTES as usize) as u32;
+        let n_solid_words = region.solids.words().len() as u32;
+        let is_direct = matches!(mesh.face_colours, FaceColours::Direct { .. });
+        let n_words = n_colour_words + n_solid_words + if is_direct { 0 } else { PALETTE_WORDS as u32 };
+        let word_page_bytes = self.budget.page_bytes;
+        let words = self
+            .words
+            .take(n_words, || page("word page", word_page_bytes, wgpu::BufferUsages::STORAGE))
+            .and_then(|it| it.ok_or_else(|| no_room(GPU_WORD_PAGES as u64 * word_page_bytes)));
+        let words = match words {
+            Ok(words) => words,
+            Err(err) => {
+                self.quads.give_back(quads);
+                return Err(err);
             }
-        }
+        };
         let resident = Resident {
+            cell: Cell { zoom: key.tile.zoom(), at: [key.tile.x() as i32, key.layer, key.tile.y() as i32] },
             offset: [0; 3],
-            voxel_edge: (region.key.edge_voxels() / i64::from(REGION_VOXELS)).max(1) as i32,
+            voxel_edge: (key.edge_voxels() / i64::from(REGION_VOXELS)).max(1) as i32,
             octants: 0,
-            octant_ends: mesh.ends(),
+            fading_since: [None; 8],
+            ends: mesh.ends,
             bounds: bounds(mesh),
-            has_octants: mesh.octant_ends.is_some(),
-            is_direct: matches!(mesh.face_colours, FaceColours::Direct { .. }),
-            size_bytes: taken_bytes(&pieces, &mesh.face_colours),
-            pieces,
+            is_direct,
+            quads,
+            words,
+            n_colour_words,
+            n_solid_words,
         };
         Ok(Staged { region: Arc::clone(region), resident, sent_bytes: 0 })
     }
 
-    /// Takes the room of a piece: of these quads of a mesh, and of these words of its face colours.
-    fn take_piece(
-        &mut self,
-        quads: &Range<usize>,
-        words: &Range<usize>,
-        face_colours: &FaceColours,
-    ) -> Result<ResidentPiece, GpuError> {
-        let (gpu, page_bytes) = (&self.gpu, self.budget.page_bytes);
-        let allocation = self.quads.take(quads.len() as u32, || {
-            gpu.try_create_buffer(&wgpu::BufferDescriptor {
-                label: Some("quad page"),
-                size: page_bytes / QUAD_BYTES * QUAD_BYTES,
-                usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })
-        })?;
-        let mut piece = ResidentPiece {
-            quads: allocation,
-            first_quad: quads.start as u32,
-            colours: None,
-            first_word: words.start as u32,
-            colour_base: 0,
-        };
-        if words.is_empty() {
-            return Ok(piece);
-        }
-        let (layout, palettes) = (&self.colours_layout, &self.palettes);
-        let colours = self.colours.take(words.len() as u32, || {
-            let buffer = gpu.try_create_buffer(&wgpu::BufferDescriptor {
-                label: Some("face colour page"),
-                size: page_bytes / WORD_BYTES * WORD_BYTES,
-                usage: wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST,
-                mapped_at_creation: false,
-            })?;
-            Ok(ColourPage::new(gpu, layout, buffer, palettes))
-        });
-        match colours {
-            Ok(colours) => {
-                let entries_per_word = WORD_BYTES as u32 / entry_bytes(face_colours) as u32;
-                let shift_words = colours.range.start.wrapping_sub(piece.first_word);
-                piece.colour_base = shift_words.wrapping_mul(entries_per_word);
-                piece.colours = Some(colours);
-                Ok(piece)
-            }
-            Err(err) => {
-                self.quads.give_back(piece.quads);
-                Err(err)
-            }
-        }
-    }
-
-    /// Sends what is missing of the mesh's bytes up to `end_bytes`: first the quads, then the words of the face colours,
-    /// then the palette. A word is sent with its last byte.
+    /// Sends what is missing of the region's bytes up to `end_bytes`: quads, face colours, palette, solids. A word is sent
+    /// with its last byte.
     fn send(&mut self, at: usize, staged: &mut Staged, end_bytes: usize) {
-        let mesh = &staged.region.mesh;
-        let end_bytes = end_bytes.min(mesh.gpu_bytes());
-        let to_send = whole_words(staged.sent_bytes)..whole_words(end_bytes);
-        let quads: &[u8] = bytemuck::cast_slice(&mesh.quads);
-        let colours_at = quads.len();
-        for piece in &staged.resident.pieces {
-            let first = piece.first_quad as usize * QUAD_BYTES as usize;
-            let part = overlap(&to_send, &(first..first + piece.quads.len() as usize * QUAD_BYTES as usize));
-            if !part.is_empty() {
-                let at_bytes = u64::from(piece.quads.range.start) * QUAD_BYTES + (part.start - first) as u64;
-                self.gpu.queue.write_buffer(self.quads.page(piece.quads.page), at_bytes, &quads[part.clone()]);
-                self.uploaded_bytes += part.len() as u64;
-            }
-            let Some(colours) = &piece.colours else { continue };
-            let (first, len) = (piece.first_word as usize, colours.len() as usize);
-            let from_colours = |bytes: usize| bytes.saturating_sub(colours_at) / WORD_BYTES as usize;
-            let words = from_colours(to_send.start)..from_colours(to_send.end);
-            let words = overlap(&words, &(first..first + len));
-            if !words.is_empty() {
-                let page = &self.colours.page(colours.page).buffer;
-                let at_bytes = (u64::from(colours.range.start) + (words.start - first) as u64) * WORD_BYTES;
-                self.uploaded_bytes += write_words(&self.gpu, page, at_bytes, &mesh.face_colours, words);
-            }
+        let Staged { region, resident, sent_bytes } = staged;
+        let end_bytes = end_bytes.min(region.gpu_bytes());
+        let to_send = *sent_bytes / WORD_BYTES as usize..end_bytes / WORD_BYTES as usize;
+        *sent_bytes = end_bytes;
+
+        let n_quad_words = region.mesh.quads.len() * QUAD_WORDS;
+        let part = overlap(&to_send, &(0..n_quad_words));
+        if !part.is_empty() {
+            let at_word = resident.quads.start as usize * QUAD_WORDS + part.start;
+            let page_words = self.quads.page_units() as usize * QUAD_WORDS;
+            self.write(&self.quads, page_words, at_word, &quad_words(&region.mesh.quads, part.clone(), at));
         }
-        if let FaceColours::Indexed { palette, .. } = &mesh.face_colours {
-            let palette_at = mesh.gpu_bytes() - PALETTE_BYTES as usize;
-            let part = overlap(&to_send, &(palette_at..mesh.gpu_bytes()));
+        let from_words = to_send.start.saturating_sub(n_quad_words)..to_send.end.saturating_sub(n_quad_words);
+        let mut first = 0;
+        for section in word_sections(region) {
+            let n_words = section.len().div_ceil(WORD_BYTES as usize);
+            let part = overlap(&from_words, &(first..first + n_words));
             if !part.is_empty() {
-                let part = part.start - palette_at..part.end - palette_at;
-                let at_bytes = u64::from(Self::palette_base(at)) * WORD_BYTES + part.start as u64;
-                let words = palette_words(palette);
-                self.gpu.queue.write_buffer(&self.palettes, at_bytes, &bytemuck::cast_slice(&words)[part.clone()]);
-                self.uploaded_bytes += part.len() as u64;
+                let bytes = &section[(part.start - first) * 4..section.len().min((part.end - first) * 4)];
+                let at_word = resident.words.start as usize + part.start;
+                self.write(&self.words, self.words.page_units() as usize, at_word, &in_whole_words(bytes));
             }
+            first += n_words;
         }
-        staged.sent_bytes = end_bytes;
+        self.uploaded_bytes += to_send.len() as u64 * WORD_BYTES;
+    }
+
+    /// Writes whole words to an address, page by page.
+    fn write(&self, space: &Space<wgpu::Buffer>, page_words: usize, at_word: usize, mut bytes: &[u8]) {
+        let mut at_word = at_word;
+        while !bytes.is_empty() {
+            let (page, word) = (at_word / page_words, at_word % page_words);
+            let (part, rest) = bytes.split_at(bytes.len().min((page_words - word) * WORD_BYTES as usize));
+            self.gpu.queue.write_buffer(space.page(page), word as u64 * WORD_BYTES, part);
+            at_word += part.len() / WORD_BYTES as usize;
+            bytes = rest;
+        }
     }
 }
 
-impl ColourPage {
-    fn new(gpu: &Gpu, layout: &wgpu::BindGroupLayout, buffer: wgpu::Buffer, palettes: &wgpu::Buffer) -> Self {
-        let bind_group = gpu.device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("face colours"),
-            layout,
-            entries: &[
-                wgpu::BindGroupEntry { binding: 0, resource: buffer.as_entire_binding() },
-                wgpu::BindGroupEntry { binding: 1, resource: palettes.as_entire_binding() },
-            ],
-        });
-        Self { buffer, bind_group }
-    }
+/// Bytes that a region takes.
+fn size_bytes(resident: &Resident) -> u64 {
+    resident.quads.len() as u64 * QUAD_BYTES + resident.words.len() as u64 * WORD_BYTES
 }
 
-/// Bytes of the whole words among the first so many bytes.
-fn whole_words(bytes: usize) -> usize {
-    bytes / WORD_BYTES as usize * WORD_BYTES as usize
+/// Some words of a mesh's quads, each of which tells its slot.
+fn quad_words(quads: &[Quad], part: Range<usize>, slot: usize) -> Vec<u8> {
+    let words: &[u32] = bytemuck::cast_slice(quads);
+    let with_slot = |idx: usize| match idx % QUAD_WORDS {
+        QUAD_SLOT_WORD => words[idx] | (slot as u32) << QUAD_SLOT_SHIFT,
+        _ => words[idx],
+    };
+    part.flat_map(|idx| with_slot(idx).to_le_bytes()).collect()
+}
+
+/// What stands in a region's words, in this order; each begins with a word of its own.
+fn word_sections(region: &BuiltRegion) -> [Cow<'_, [u8]>; 3] {
+    let (colours, palette): (&[u8], Cow<'_, [u8]>) = match &region.mesh.face_colours {
+        FaceColours::Indexed { entries, palette } => (entries, Cow::Owned(palette_bytes(palette))),
+        FaceColours::Direct { entries } => (bytemuck::cast_slice(entries), Cow::Borrowed(&[])),
+    };
+    [Cow::Borrowed(colours), palette, Cow::Borrowed(bytemuck::cast_slice(region.solids.words()))]
 }
 
 /// A palette as the GPU has it, 0x00BBGGRR.
-fn palette_words(palette: &[Colour]) -> [u32; PALETTE_WORDS] {
-    let mut words = [0; PALETTE_WORDS];
-    for (word, &[r, g, b]) in words.iter_mut().zip(palette) {
-        *word = u32::from_le_bytes([r, g, b, 0]);
+fn palette_bytes(palette: &[Colour]) -> Vec<u8> {
+    let mut bytes = vec![0; PALETTE_WORDS * WORD_BYTES as usize];
+    for (word, colour) in bytes.as_chunks_mut::<4>().0.iter_mut().zip(palette) {
+        word[..3].copy_from_slice(colour);
     }
-    words
+    bytes
 }
 
-/// Sends words of face colours and yields how many bytes; the last word may lack bytes.
-fn write_words(gpu: &Gpu, page: &wgpu::Buffer, at_bytes: u64, face_colours: &FaceColours, words: Range<usize>) -> u64 {
-    let bytes: &[u8] = match face_colours {
-        FaceColours::Indexed { entries, .. } => entries,
-        FaceColours::Direct { entries } => bytemuck::cast_slice(entries),
-    };
-    let (whole, rest) = bytes[words.start * 4..bytes.len().min(words.end * 4)].as_chunks::<4>();
-    gpu.queue.write_buffer(page, at_bytes, whole.as_flattened());
-    if !rest.is_empty() {
-        let mut word = [0; 4];
-        word[..rest.len()].copy_from_slice(rest);
-        gpu.queue.write_buffer(page, at_bytes + whole.as_flattened().len() as u64, &word);
+/// The bytes, and zeros up to a whole word.
+fn in_whole_words(bytes: &[u8]) -> Cow<'_, [u8]> {
+    if bytes.len().is_multiple_of(WORD_BYTES as usize) {
+        return Cow::Borrowed(bytes);
     }
-    words.len() as u64 * WORD_BYTES
-}
-
-/// Bytes that the pieces and a palette take.
-fn taken_bytes(pieces: &[ResidentPiece], face_colours: &FaceColours) -> u64 {
-    let in_pages = |piece: &ResidentPiece| {
-        u64::from(piece.quads.len()) * QUAD_BYTES
-            + piece.colours.as_ref().map_or(0, |it| u64::from(it.len()) * WORD_BYTES)
-    };
-    let palette_bytes = if matches!(face_colours, FaceColours::Indexed { .. }) { PALETTE_BYTES } else { 0 };
-    pieces.iter().map(in_pages).sum::<u64>() + palette_bytes
+    let mut padded = bytes.to_vec();
+    padded.resize(bytes.len().next_multiple_of(WORD_BYTES as usize), 0);
+    Cow::Owned(padded)
 }

@@ -44,9 +44,11 @@ pub fn film<E: From<RenderError>>(
     mut on_picture: impl FnMut(usize, &Pose, Rendered) -> Result<(), E>,
 ) -> Result<(), E> {
     let gpu = Gpu::headless_blocking().map_err(RenderError::from)?;
-    let target = Offscreen::new(&gpu, lens.width_px, lens.height_px).map_err(RenderError::from)?;
+    let target = Offscreen::new(&gpu, lens.width_px * options.supersample, lens.height_px * options.supersample)
+        .map_err(RenderError::from)?;
     let attribution = source.tileset().attribution.clone();
     let mut session = Session::new(&gpu, Offscreen::FORMAT, source).map_err(RenderError::from)?;
+    session.set_antialiasing(options.antialiasing);
     if let Some(listener) = options.listener {
         session.listen(listener);
     }
@@ -68,7 +70,7 @@ pub fn film<E: From<RenderError>>(
         on_progress(idx, session.progress());
         let (picture, stats) = session.take_picture(&target, &view, options.style).map_err(RenderError::from)?;
         let rendered = Rendered {
-            picture: with_caption(picture, attribution.as_deref()),
+            picture: with_caption(picture.averaged(options.supersample), attribution.as_deref()),
             progress: session.progress(),
             failures: session.failures_in_view(),
             memory: session.memory(),

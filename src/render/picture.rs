@@ -8,7 +8,7 @@ use thiserror::Error;
 use super::caption::draw_caption;
 use super::film::complete;
 use super::session::{Failure, Session};
-use crate::gpu::{FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture};
+use crate::gpu::{Antialiasing, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture};
 use crate::source::Source;
 use crate::stream::{Listener, Progress};
 use crate::view::View;
@@ -29,6 +29,10 @@ pub enum RenderError {
 pub struct RenderOptions {
     /// How they look.
     pub style: FrameStyle,
+    /// How edges are drawn.
+    pub antialiasing: Antialiasing,
+    /// Pixels in each direction that are drawn for each of theirs, and averaged; at least 1.
+    pub supersample: u32,
     /// Whoever is told what the stream does meanwhile; see [`Session::listen`].
     pub listener: Option<Listener>,
 }
@@ -63,9 +67,10 @@ pub fn render(
     mut on_progress: impl FnMut(Progress),
 ) -> Result<Rendered, RenderError> {
     let gpu = Gpu::headless_blocking()?;
-    let target = Offscreen::new(&gpu, view.width_px, view.height_px)?;
+    let target = Offscreen::new(&gpu, view.width_px * options.supersample, view.height_px * options.supersample)?;
     let attribution = source.tileset().attribution.clone();
     let mut session = Session::new(&gpu, Offscreen::FORMAT, source)?;
+    session.set_antialiasing(options.antialiasing);
     if let Some(listener) = options.listener {
         session.listen(listener);
     }
@@ -74,7 +79,7 @@ pub fn render(
 
     let (picture, stats) = session.take_picture(&target, view, options.style)?;
     Ok(Rendered {
-        picture: with_caption(picture, attribution.as_deref()),
+        picture: with_caption(picture.averaged(options.supersample), attribution.as_deref()),
         progress: session.progress(),
         failures: session.failures_in_view(),
         memory: session.memory(),

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use crate::atlas::{Availability, Presence};
 use crate::geo::RegionKey;
-use crate::gpu::{FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture, Renderer};
+use crate::gpu::{Antialiasing, FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture, Renderer};
 use crate::limits::{UPLOAD_BYTES_PER_FRAME, UPLOAD_MILLIS_PER_FRAME};
 use crate::loader::{Loader, LoaderConfig};
 use crate::source::{AtlasSource as _, Source};
@@ -76,6 +76,11 @@ impl Session {
         })
     }
 
+    /// Draws edges so from the next frame on.
+    pub fn set_antialiasing(&mut self, antialiasing: Antialiasing) {
+        self.renderer.set_antialiasing(antialiasing);
+    }
+
     /// Has `waker` called, on a thread of the loader, whenever there is something to [`advance`](Self::advance) for.
     pub fn set_waker(&self, waker: impl Fn() + Send + Sync + 'static) {
         self.loader.set_waker(waker);
@@ -109,6 +114,7 @@ impl Session {
 
         self.scene.set_upload_bytes_per_frame(self.uploads.bytes_per_frame());
         let frame = self.scene.frame(self.finder.interest(), self.started.elapsed());
+        self.renderer.set_time(Some(self.started.elapsed()));
         self.carry_out(frame);
     }
 
@@ -192,7 +198,8 @@ impl Session {
         self.renderer.draw(encoder, target, &Self::with_reach(view, reach_voxels), style)
     }
 
-    /// Draws the view, its fog settled, into a texture of its own and reads it.
+    /// Draws the view, its fog and its fades settled, into a texture of its own and reads it. The texture may have more pixels than the
+    /// view, in the same shape: what is loaded is what the view wants.
     ///
     /// # Errors
     ///
@@ -203,7 +210,9 @@ impl Session {
         view: &View,
         style: FrameStyle,
     ) -> Result<(Picture, FrameStats), GpuError> {
-        let view = Self::with_reach(view, self.interest().reach_voxels);
+        self.renderer.set_time(None);
+        let (width_px, height_px) = target.size_px();
+        let view = View { width_px, height_px, ..Self::with_reach(view, self.interest().reach_voxels) };
         target.take(&mut self.renderer, &view, style)
     }
 
@@ -217,10 +226,12 @@ impl Session {
         self.scene.is_complete()
     }
 
-    /// Whether the next frame of the same view would differ: the fog still gives way, or uploads wait for their frame.
+    /// Whether the next frame of the same view would differ: the fog still gives way, something fades, or uploads wait for
+    /// their frame.
     pub fn is_moving(&self) -> bool {
         let now = self.started.elapsed();
-        self.shown_reach.is_some_and(|(shown, _)| shown < self.interest().reach_voxels)
+        self.renderer.is_fading()
+            || self.shown_reach.is_some_and(|(shown, _)| shown < self.interest().reach_voxels)
             || self.scene.next_wake(now).is_some_and(|wake| wake <= now)
     }
 

@@ -9,7 +9,7 @@ use thiserror::Error;
 use crate::atlas::EncodedAtlas;
 use crate::geo::RegionKey;
 use crate::mesh::{BoxMesh, RegionMesh};
-use crate::voxel::Region;
+use crate::voxel::{Region, Solids};
 
 /// The number of one task. An answer whose ticket is no longer the region's is stale and changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -74,6 +74,8 @@ pub struct BuiltRegion {
     pub voxels: Option<Region>,
     /// Its surface.
     pub mesh: RegionMesh,
+    /// Where its voxels stop light.
+    pub solids: Solids,
     /// The boxes that fill it, where they were asked for: for renderers made for the reference system, see
     /// [`BoxSlots`](super::BoxSlots).
     pub boxes: Option<Arc<BoxMesh>>,
@@ -85,10 +87,15 @@ impl BuiltRegion {
         self.mesh.quads.is_empty() && self.voxels.as_ref().is_none_or(|voxels| voxels.occupancy.is_empty())
     }
 
+    /// Bytes that it takes on the GPU: its mesh, then its solids.
+    pub fn gpu_bytes(&self) -> usize {
+        self.mesh.gpu_bytes() + self.solids.size_bytes()
+    }
+
     /// Bytes that it takes on the CPU, for budgets.
     pub fn size_bytes(&self) -> usize {
         let voxels_bytes = self.voxels.as_ref().map_or(0, Region::size_bytes);
-        voxels_bytes + self.mesh.gpu_bytes() + self.boxes.as_ref().map_or(0, |boxes| boxes.size_bytes())
+        voxels_bytes + self.gpu_bytes() + self.boxes.as_ref().map_or(0, |boxes| boxes.size_bytes())
     }
 }
 
@@ -183,17 +190,16 @@ pub struct OctantUpdate {
     pub octants: u8,
 }
 
-/// A part of a mesh to be sent to the GPU now, ahead of the [`SlotUpdate`] that shows it.
+/// A part of a region to be sent to the GPU now, ahead of the [`SlotUpdate`] that shows it.
 ///
-/// The slot was cleared before, and shows nothing until that update arrives. The parts of a mesh come in order: the first
-/// begins at 0, each begins where the one before ended, and the last ends at
-/// [`gpu_bytes`](crate::mesh::RegionMesh::gpu_bytes).
+/// The slot was cleared before, and shows nothing until that update arrives. The parts of a region come in order: the first
+/// begins at 0, each begins where the one before ended, and the last ends at [`gpu_bytes`](BuiltRegion::gpu_bytes).
 #[derive(Debug, Clone, PartialEq)]
 pub struct UploadStep {
     /// The slot.
     pub at: usize,
     /// The region that the slot will hold.
     pub region: Arc<BuiltRegion>,
-    /// The part, counted in the mesh's bytes on the GPU.
+    /// The part, counted in the region's bytes on the GPU.
     pub bytes: Range<usize>,
 }

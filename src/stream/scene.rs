@@ -560,7 +560,7 @@ impl Scene {
     /// Finds what can be drawn: visible regions in their order, then what lingers. Yields the number of the first.
     fn find_ready(&mut self) -> usize {
         let Self { store, wanted, ready, .. } = self;
-        let with_cost = |wanted: &Wanted| Some((wanted.key, store.get(&wanted.key)?.built()?.mesh.gpu_bytes()));
+        let with_cost = |wanted: &Wanted| Some((wanted.key, store.get(&wanted.key)?.built()?.gpu_bytes()));
         let of_role = |role: Role| wanted.iter().filter(move |wanted| wanted.role == role);
         ready.clear();
         ready.extend(of_role(Role::Visible).filter_map(with_cost));

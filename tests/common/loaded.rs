@@ -10,6 +10,7 @@ use voxatlas::geo::RegionKey;
 use voxatlas::mesh::{Face, FaceColours, Quad, RegionMesh};
 use voxatlas::stream::{BuiltRegion, Command, Event, Frame, Outcome, Scene, SceneConfig};
 use voxatlas::view::{InterestFinder, Motion, Pose, TilesetGrid, View, ViewSpec};
+use voxatlas::voxel::Solids;
 
 /// Time between two frames.
 pub(crate) const FRAME: Duration = Duration::from_millis(16);
@@ -91,8 +92,8 @@ pub(crate) fn answer(command: &Command) -> Option<Event> {
 }
 
 fn built(key: RegionKey) -> BuiltRegion {
-    let quads = vec![Quad::new([0; 3], Face::PosY, 1, 1); 800];
-    let octant_ends = (key.tile.zoom() < 17).then(|| std::array::from_fn(|octant| 100 * (octant as u32 + 1)));
-    let face_colours = FaceColours::Direct { entries: Vec::new() };
-    BuiltRegion { key, voxels: None, mesh: RegionMesh { quads, face_colours, octant_ends }, boxes: None }
+    let low_corner = |octant: u32| [octant & 1, octant >> 1 & 1, octant >> 2].map(|half| half * 128);
+    let quads = (0..800).map(|idx| Quad::new(low_corner(idx / 100), Face::PosY, 1, 1)).collect();
+    let mesh = RegionMesh::new(quads, FaceColours::Direct { entries: Vec::new() }, key.tile.zoom() < 17);
+    BuiltRegion { key, voxels: None, mesh, solids: Solids::default(), boxes: None }
 }

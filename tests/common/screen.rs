@@ -33,7 +33,7 @@ impl Screen {
         }
         for update in &frame.updates {
             let Some(built) = &update.region else { continue };
-            assert_eq!(self.staged[update.at], Some((built.key, built.mesh.gpu_bytes())), "all of it is there");
+            assert_eq!(self.staged[update.at], Some((built.key, built.gpu_bytes())), "all of it is there");
             self.slots[update.at] = Some(update.clone());
             self.staged[update.at] = None;
         }

@@ -3,6 +3,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use voxatlas::gpu::{Offscreen, shader};
+use voxatlas::limits::{GPU_WORD_PAGES, SLOTS_MAX};
 use voxatlas::mesh::Face;
 use voxatlas::stream::{BuiltRegion, SlotUpdate};
 use voxatlas::view::View;
@@ -18,7 +19,7 @@ const FACE_COLOUR: &str = "
 #import shared/frame.wgsl
 #import shared/quad.wgsl
 
-@group(2) @binding(0) var atlas: texture_2d<f32>;
+@group(1) @binding(0) var atlas: texture_2d<f32>;
 
 fn xyz2m(voxel: vec3<u32>) -> u32 {
     var m = 0u;
@@ -37,7 +38,7 @@ fn m2uv(m: u32) -> vec2<u32> {
     return uv;
 }
 
-fn face_colour(piece: Piece, quad: vec3<u32>, cell: vec2<u32>) -> vec3<f32> {
+fn face_colour(region: Region, quad: vec3<u32>, cell: vec2<u32>) -> vec3<f32> {
     return textureLoad(atlas, m2uv(xyz2m(quad_voxel(quad, cell))), 0).rgb;
 }
 ";
@@ -48,22 +49,31 @@ fn face_colour(piece: Piece, quad: vec3<u32>, cell: vec2<u32>) -> vec3<f32> {
 struct Frame {
     clip_from_eye: [f32; 16],
     eye_from_clip: [f32; 16],
-    face_light: [[f32; 4]; 6],
-    sky: [[f32; 4]; 2],
+    ambient: [[f32; 4]; 6],
+    direct: [[f32; 4]; 6],
+    sky: [[f32; 4]; 4],
+    sun: [f32; 4],
     eye_fract: [f32; 3],
     fog_start: f32,
     half_viewport_px: [f32; 2],
     fog_end: f32,
-    is_flat: u32,
+    top_in_eye: f32,
+    page_shift: u32,
+    flags: u32,
+    unused: [u32; 2],
 }
 
-/// As `Piece` there.
+const IS_FLAT: u32 = 1;
+
+/// As `Region` there.
 #[derive(Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct Piece {
+struct RegionOnGpu {
     origin_in_eye: [i32; 3],
     voxel_edge: i32,
-    unused: [u32; 4],
+    unused: [u32; 7],
+    octants_and_depth: u32,
+    fades: [u32; 4],
 }
 
 /// The region's atlas image, texel by texel from the definition.
@@ -90,10 +100,10 @@ fn atlas_rgba(region: &Region) -> Vec<u8> {
 struct AtlasRenderer {
     pipeline: wgpu::RenderPipeline,
     frame: wgpu::Buffer,
-    piece: wgpu::Buffer,
+    regions: wgpu::Buffer,
     quads: wgpu::Buffer,
     n_quads: u32,
-    bind_groups: [wgpu::BindGroup; 3],
+    bind_groups: [wgpu::BindGroup; 2],
     offset: [i64; 3],
 }
 
@@ -106,7 +116,10 @@ impl AtlasRenderer {
             device.create_buffer(&wgpu::BufferDescriptor { label: None, size, usage, mapped_at_creation: false })
         };
         let frame = buffer(size_of::<Frame>() as u64, wgpu::BufferUsages::UNIFORM);
-        let piece = buffer(size_of::<Piece>() as u64, wgpu::BufferUsages::UNIFORM);
+        let regions = buffer((size_of::<RegionOnGpu>() * SLOTS_MAX) as u64, wgpu::BufferUsages::UNIFORM);
+        // Neither rays nor palettes are asked for in the flat style.
+        let cells = buffer(256 * 16, wgpu::BufferUsages::UNIFORM);
+        let no_page = buffer(4, wgpu::BufferUsages::STORAGE);
         let quads = buffer(size_of_val(mesh.quads.as_slice()) as u64, wgpu::BufferUsages::VERTEX);
         gpu().queue.write_buffer(&quads, 0, bytemuck::cast_slice(&mesh.quads));
 
@@ -127,19 +140,19 @@ impl AtlasRenderer {
         let atlas = atlas.create_view(&wgpu::TextureViewDescriptor::default());
 
         let pipeline = pipeline();
-        let bind_group = |idx, resource| {
+        let bind_group = |idx, resources: &[wgpu::BindingResource<'_>]| {
+            let entries =
+                (0..).zip(resources).map(|(binding, it)| wgpu::BindGroupEntry { binding, resource: it.clone() });
             device.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: None,
                 layout: &pipeline.get_bind_group_layout(idx),
-                entries: &[wgpu::BindGroupEntry { binding: 0, resource }],
+                entries: &entries.collect::<Vec<_>>(),
             })
         };
-        let bind_groups = [
-            bind_group(0, frame.as_entire_binding()),
-            bind_group(1, piece.as_entire_binding()),
-            bind_group(2, wgpu::BindingResource::TextureView(&atlas)),
-        ];
-        Self { frame, piece, quads, n_quads: mesh.quads.len() as u32, bind_groups, pipeline, offset: update.offset }
+        let mut tables = vec![frame.as_entire_binding(), regions.as_entire_binding(), cells.as_entire_binding()];
+        tables.extend((0..GPU_WORD_PAGES).map(|_| no_page.as_entire_binding()));
+        let bind_groups = [bind_group(0, &tables), bind_group(1, &[wgpu::BindingResource::TextureView(&atlas)])];
+        Self { frame, regions, quads, n_quads: mesh.quads.len() as u32, bind_groups, pipeline, offset: update.offset }
     }
 
     fn take(&self, view: &View) -> voxatlas::gpu::Picture {
@@ -152,19 +165,17 @@ impl AtlasRenderer {
         };
         let frame = Frame {
             clip_from_eye: view.clip_from_eye().to_cols_array(),
-            face_light: Face::ALL.map(light),
+            ambient: Face::ALL.map(light),
             eye_fract: (eye - eye.floor()).as_vec3().to_array(),
             half_viewport_px: [view.width_px as f32 / 2.0, view.height_px as f32 / 2.0],
-            is_flat: 1,
+            flags: IS_FLAT,
             ..Frame::zeroed()
         };
         let origin_in_eye = [0, 1, 2].map(|axis| (self.offset[axis] - eye_voxel[axis]) as i32);
         gpu().queue.write_buffer(&self.frame, 0, bytemuck::bytes_of(&frame));
-        gpu().queue.write_buffer(
-            &self.piece,
-            0,
-            bytemuck::bytes_of(&Piece { origin_in_eye, voxel_edge: 1, unused: [0; 4] }),
-        );
+        let region =
+            RegionOnGpu { origin_in_eye, voxel_edge: 1, unused: [0; 7], octants_and_depth: 0xFF, fades: [0; 4] };
+        gpu().queue.write_buffer(&self.regions, 0, bytemuck::bytes_of(&region));
 
         let target = Offscreen::new(gpu(), view.width_px, view.height_px).unwrap();
         let depth = gpu().device.create_texture(&wgpu::TextureDescriptor {

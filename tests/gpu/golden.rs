@@ -9,7 +9,7 @@ use voxatlas::stream::SlotUpdate;
 use voxatlas::view::View;
 
 use crate::picture::{Allowance, assert_alike, read, write};
-use crate::scene::{FLAT, city, fill, renderer, rubble, take, view};
+use crate::scene::{FLAT, city, fill, lit, renderer, rubble, take, view};
 
 /// Rounding anywhere, and an edge here and there.
 const ALLOWANCES: [Allowance; 2] = [(2, 400), (24, 60)];
@@ -31,14 +31,14 @@ fn street() -> Vec<SlotUpdate> {
 
 #[test]
 fn lit_city_from_above() {
-    check("lit_city", &street(), &view([250.0, 150.0, 330.0], 22.0, -22.0, 256, 256), FrameStyle::Lit);
+    check("lit_city", &street(), &view([250.0, 150.0, 330.0], 22.0, -22.0, 256, 256), lit());
 }
 
 #[test]
 fn lit_street_closes_in_fog() {
     let mut view = view([5.0, 16.0, 250.0], -4.0, 4.0, 256, 256);
     view.draw_distance_voxels = 420.0;
-    check("lit_street", &street(), &view, FrameStyle::Lit);
+    check("lit_street", &street(), &view, lit());
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod atlas_oracle;
 mod device;
 mod golden;
 mod holes;
+mod light;
 mod picture;
 mod pixels;
 mod ray_oracle;

@@ -3,7 +3,7 @@
 use std::f64::consts::FRAC_PI_2;
 
 use glam::DVec3;
-use voxatlas::gpu::{FrameStyle, Offscreen, Picture, Renderer};
+use voxatlas::gpu::{Offscreen, Picture, Renderer};
 use voxatlas::mesh::Face;
 use voxatlas::stream::SlotUpdate;
 use voxatlas::view::{Pose, View};
@@ -11,7 +11,7 @@ use voxatlas::voxel::{Occupancy, Region};
 
 use crate::picture::{assert_alike, assert_same};
 use crate::scene::{
-    FLAT, MAGENTA, Paint, city, clear, coarse_views, fill, fill_octants, gpu, renderer, rubble, take, view, views,
+    FLAT, MAGENTA, Paint, city, clear, coarse_views, fill, fill_octants, gpu, lit, renderer, rubble, take, view, views,
 };
 
 /// dot(normalize(-0.33, 0.77, 0.55), n) * 0.5 + 0.5
@@ -99,7 +99,7 @@ fn far_from_the_origin_is_the_same_picture() {
     // Ten million voxels, the world's farthest corner, and far beyond f32.
     for offset in [[10_000_000, 0, 10_000_000], [(1 << 25) - 256, 4096, (1 << 25) - 256], [-(1 << 41), -300, 1 << 40]] {
         let mut there = renderer(&[fill(0, region.clone(), offset)]);
-        for style in [FLAT, FrameStyle::Lit] {
+        for style in [FLAT, lit()] {
             for (near, far) in views([0; 3], 160, 90).iter().zip(views(offset, 160, 90)) {
                 // Both eyes at the same place in their voxel: f64 has fewer bits for it far out.
                 let eye_in_world = far.pose.eye_in_world - DVec3::from_array(offset.map(|it| it as f64));
@@ -140,12 +140,11 @@ fn a_coarse_region_is_the_picture_of_its_voxels_drawn_finely() {
     let offset = [10_000_000, -32, 10_000_000];
     let mut fine = renderer(&doubled(&region, offset));
     let mut coarse = renderer(&[fill_octants(0, 16, region, offset, SlotUpdate::ALL_OCTANTS)]);
-    for style in [FLAT, FrameStyle::Lit] {
-        for (idx, view) in coarse_views(offset, 2.0, 240, 180).iter().enumerate() {
-            let [coarse, fine] = [&mut coarse, &mut fine].map(|it| take(it, view, style));
-            // Their quads end at other voxels here and there, and so do the T-junctions between them.
-            assert_alike(&format!("coarse.{idx}"), &coarse, &fine, &[(0, 8)]);
-        }
+    // In the lit style a voxel of two metres has other corners than eight of one.
+    for (idx, view) in coarse_views(offset, 2.0, 240, 180).iter().enumerate() {
+        let [coarse, fine] = [&mut coarse, &mut fine].map(|it| take(it, view, FLAT));
+        // Their quads end at other voxels here and there, and so do the T-junctions between them.
+        assert_alike(&format!("coarse.{idx}"), &coarse, &fine, &[(0, 8)]);
     }
 }
 
@@ -156,7 +155,7 @@ fn a_target_that_encodes_srgb_itself_shows_the_same() {
     let mut encoding = Renderer::new(gpu(), format);
     encoding.apply(&update).unwrap();
     let mut plain = renderer(&[update]);
-    for style in [FLAT, FrameStyle::Lit] {
+    for style in [FLAT, lit()] {
         let view = view([250.0, 130.0, 300.0], 30.0, -25.0, 200, 150);
         let (picture, _) =
             Offscreen::with_format(gpu(), format, 200, 150).unwrap().take(&mut encoding, &view, style).unwrap();
@@ -171,7 +170,7 @@ fn an_empty_scene_is_its_background() {
     let picture = take(&mut renderer, &view, FLAT);
     assert!(picture.rgba.chunks(4).all(|it| it[..3] == MAGENTA));
 
-    let sky = take(&mut renderer, &view, FrameStyle::Lit);
+    let sky = take(&mut renderer, &view, lit());
     let brightness = |y| sky.pixel(32, y).map(u32::from).iter().sum::<u32>();
     assert!(brightness(33) > brightness(0) + 60, "the horizon is pale, the sky above it deeper");
     assert_eq!(sky.pixel(32, 40), sky.pixel(5, 63), "below the horizon there is only haze");
@@ -184,9 +183,9 @@ fn fog_closes_at_the_draw_distance() {
     let mut sky = renderer(&[]);
     let mut view = view([128.0, 40.0, 500.0], 0.0, 0.0, 160, 120);
     view.draw_distance_voxels = 244.0;
-    let [fogged, plain] = [&mut streets, &mut sky].map(|it| take(it, &view, FrameStyle::Lit));
+    let [fogged, plain] = [&mut streets, &mut sky].map(|it| take(it, &view, lit()));
     assert_alike("fog", &fogged, &plain, &[(1, 0)]);
     view.draw_distance_voxels = 900.0;
-    let clear = take(&mut streets, &view, FrameStyle::Lit);
-    assert_ne!(clear, take(&mut sky, &view, FrameStyle::Lit));
+    let clear = take(&mut streets, &view, lit());
+    assert_ne!(clear, take(&mut sky, &view, lit()));
 }

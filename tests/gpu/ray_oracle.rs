@@ -14,10 +14,10 @@ use crate::pixels::light;
 use crate::scene::{FLAT, MAGENTA, city, coarse_views, fill, fill_octants, renderer, rubble, take, voxels_in};
 
 /// A voxel and the face that a ray meets.
-type Hit = ([u32; 3], Face);
+pub(crate) type Hit = ([u32; 3], Face);
 
 /// What a ray from `eye` meets first, both relative to the region's lowest corner, in its own voxels.
-fn cast(region: &Region, eye: DVec3, direction: DVec3) -> Option<Hit> {
+pub(crate) fn cast(region: &Region, eye: DVec3, direction: DVec3) -> Option<Hit> {
     let [mut enter, mut leave] = [0.0_f64, f64::INFINITY];
     let mut enter_axis = 0;
     for axis in 0..3 {
@@ -66,8 +66,8 @@ fn colour(region: &Region, hit: Option<Hit>) -> Colour {
 }
 
 /// Rays of a view.
-struct Lens {
-    eye: DVec3,
+pub(crate) struct Lens {
+    pub(crate) eye: DVec3,
     forward: DVec3,
     right: DVec3,
     up: DVec3,
@@ -75,7 +75,7 @@ struct Lens {
 }
 
 impl Lens {
-    fn new(view: &View, offset: [i64; 3], voxel_edge: f64) -> Self {
+    pub(crate) fn new(view: &View, offset: [i64; 3], voxel_edge: f64) -> Self {
         let forward = view.pose.forward();
         let right = forward.cross(DVec3::Y).normalize();
         let half_px = [f64::from(view.width_px) / 2.0, f64::from(view.height_px) / 2.0];
@@ -90,7 +90,7 @@ impl Lens {
     }
 
     /// Through a place on the picture, in pixels from its top left.
-    fn direction(&self, x_px: f64, y_px: f64) -> DVec3 {
+    pub(crate) fn direction(&self, x_px: f64, y_px: f64) -> DVec3 {
         self.forward + self.right * (x_px - self.half_px[0]) - self.up * (y_px - self.half_px[1])
     }
 }

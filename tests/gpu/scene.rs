@@ -4,12 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use glam::DVec3;
 use voxatlas::geo::{RegionKey, TileCoord};
-use voxatlas::gpu::{FrameStyle, Gpu, Offscreen, Picture, Renderer};
+use voxatlas::gpu::{FrameStyle, Gpu, Lighting, Offscreen, Picture, Renderer};
 use voxatlas::limits::{BRICK_VOXELS, REGION_BRICKS};
 use voxatlas::mesh::{BorderPolicy, Scratch, mesh_octants, mesh_region};
 use voxatlas::stream::{BuiltRegion, SlotUpdate};
 use voxatlas::view::{Pose, View};
-use voxatlas::voxel::{Colour, ColourDepth, Colours, Occupancy, Region, texel_in_brick};
+use voxatlas::voxel::{Colour, ColourDepth, Colours, Occupancy, Region, Solids, texel_in_brick};
 
 /// Seen through a hole, and in no palette.
 pub(crate) const MAGENTA: Colour = [255, 0, 255];
@@ -36,7 +36,7 @@ pub(crate) fn renderer(updates: &[SlotUpdate]) -> Renderer {
 pub(crate) fn take(renderer: &mut Renderer, view: &View, style: FrameStyle) -> Picture {
     let offscreen = Offscreen::new(gpu(), view.width_px, view.height_px).unwrap();
     let (picture, _) = offscreen.take(renderer, view, style).unwrap();
-    assert_eq!(gpu().n_errors(), 0, "the driver reported errors");
+    assert_eq!(gpu().last_error(), None, "the driver reported errors");
     picture
 }
 
@@ -55,28 +55,37 @@ pub(crate) fn view(eye: [f64; 3], yaw_deg: f64, pitch_deg: f64, width_px: u32, h
     }
 }
 
+/// Sun and sky, with all that there is of light.
+pub(crate) fn lit() -> FrameStyle {
+    FrameStyle::Lit(Lighting::default())
+}
+
+/// Sun and sky, and nothing stands before them.
+pub(crate) fn simply_lit() -> FrameStyle {
+    FrameStyle::Lit(Lighting::default().simple())
+}
+
+/// The region of a zoom whose lowest corner lies at `offset`, or the one round it; the world has no end here.
+fn key_at(zoom: u8, offset: [i64; 3]) -> RegionKey {
+    let cell = offset.map(|c| c.div_euclid(256 << (17 - zoom)));
+    let [x, z] = [cell[0], cell[2]].map(|c| c.rem_euclid(1 << zoom) as u32);
+    RegionKey::new(TileCoord::new(zoom, x, z).unwrap(), cell[1] as i32)
+}
+
 /// An update that fills a slot with a meshed region.
 pub(crate) fn fill(at: usize, region: Region, offset: [i64; 3]) -> SlotUpdate {
     let mesh = mesh_region(&region, BorderPolicy::Closed, &mut Scratch::new());
-    let key = RegionKey::new(TileCoord::new(17, 116_415, 51_623).unwrap(), 0);
-    SlotUpdate {
-        at,
-        region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh, boxes: None })),
-        offset,
-        octants: SlotUpdate::ALL_OCTANTS,
-    }
+    let (key, solids) = (key_at(17, offset), Solids::of(&region.occupancy));
+    let built = BuiltRegion { key, voxels: Some(region), mesh, solids, boxes: None };
+    SlotUpdate { at, region: Some(Arc::new(built)), offset, octants: SlotUpdate::ALL_OCTANTS }
 }
 
 /// An update that fills a slot with some octants of a region of a coarser zoom.
 pub(crate) fn fill_octants(at: usize, zoom: u8, region: Region, offset: [i64; 3], octants: u8) -> SlotUpdate {
     let mesh = mesh_octants(&region, BorderPolicy::Closed, &mut Scratch::new());
-    let key = RegionKey::new(TileCoord::new(zoom, 116_415 >> (17 - zoom), 51_623 >> (17 - zoom)).unwrap(), 0);
-    SlotUpdate {
-        at,
-        region: Some(Arc::new(BuiltRegion { key, voxels: Some(region), mesh, boxes: None })),
-        offset,
-        octants,
-    }
+    let (key, solids) = (key_at(zoom, offset), Solids::of(&region.occupancy));
+    let built = BuiltRegion { key, voxels: Some(region), mesh, solids, boxes: None };
+    SlotUpdate { at, region: Some(Arc::new(built)), offset, octants }
 }
 
 /// The voxels that lie in some of a region's octants.

@@ -1,10 +1,11 @@
 //! Slots: what they hold, what they cost, and that they change whole.
 
-use voxatlas::gpu::{Budget, FrameStyle, GpuError, Offscreen, Renderer};
+use voxatlas::gpu::{Budget, GpuError, Offscreen, Renderer};
+use voxatlas::mesh::{Face, RegionMesh};
 use voxatlas::stream::{OctantUpdate, SlotUpdate};
 
 use crate::picture::assert_same;
-use crate::scene::{Dice, FLAT, city, clear, fill, fill_octants, gpu, renderer, rubble, take, view};
+use crate::scene::{Dice, FLAT, Paint, city, clear, fill, fill_octants, gpu, lit, renderer, rubble, take, view};
 
 fn overview() -> voxatlas::view::View {
     view([256.0, 330.0, 480.0], 0.0, -45.0, 200, 160)
@@ -38,11 +39,11 @@ fn a_slot_that_changes_hands_never_shows_what_it_held() {
 fn memory_is_counted_to_the_byte() {
     let updates = [fill(0, city(1).indexed(), [0; 3]), fill(5, rubble(2, 300).direct(), [256, 0, 0])];
     let mut renderer = renderer(&updates);
-    let bytes = |update: &SlotUpdate| update.region.as_deref().unwrap().mesh.gpu_bytes() as u64;
+    let bytes = |update: &SlotUpdate| update.region.as_deref().unwrap().gpu_bytes() as u64;
     assert_eq!(renderer.memory().regions_bytes, bytes(&updates[0]) + bytes(&updates[1]));
     let pages_bytes = renderer.memory().pages_bytes;
     assert!(pages_bytes >= renderer.memory().regions_bytes);
-    assert!(pages_bytes <= (16 << 20) + (128 << 10), "two small regions share a page of quads and one of colours");
+    assert!(pages_bytes <= 64 << 20, "two small regions share a page of quads and one of words");
     renderer.apply(&clear(0)).unwrap();
     assert_eq!(renderer.memory().regions_bytes, bytes(&updates[1]));
     // Sixteen more changes take no more room.
@@ -52,77 +53,132 @@ fn memory_is_counted_to_the_byte() {
     assert_eq!(renderer.memory().pages_bytes, pages_bytes);
 }
 
+fn mesh(update: &SlotUpdate) -> &RegionMesh {
+    &update.region.as_deref().unwrap().mesh
+}
+
+/// Quads that look one of these ways and belong to one of these octants.
+fn n_quads(update: &SlotUpdate, faces: &[Face], octants: u8) -> u64 {
+    let faces = faces.iter().fold(0, |faces, &face| faces | 1 << face as u8);
+    mesh(update).ends.runs(faces, octants).map(|run| run.len() as u64).sum()
+}
+
 #[test]
-fn a_slot_is_one_draw_and_one_out_of_sight_none() {
+fn what_looks_away_or_is_out_of_sight_is_not_drawn() {
     let updates = [fill(0, city(1).indexed(), [0; 3]), fill(1, city(2).indexed(), [256, 0, 0])];
-    let quads: Vec<_> = updates.iter().map(|it| it.region.as_deref().unwrap().mesh.quads.len() as u64).collect();
     let mut renderer = renderer(&updates);
     let mut stats = |view, style| {
         let offscreen = Offscreen::new(gpu(), 200, 160).unwrap();
         offscreen.take(&mut renderer, &view, style).unwrap().1
     };
+    // From above their common border, south of both.
     let both = stats(overview(), FLAT);
-    assert_eq!((both.n_slots, both.n_draws, both.n_quads), (2, 2, quads[0] + quads[1]));
-    assert!(both.uploaded_bytes > quads.iter().sum::<u64>() * 12, "the regions were sent");
+    let west = n_quads(&updates[0], &[Face::PosX, Face::PosY, Face::PosZ], 0xFF);
+    let east = n_quads(&updates[1], &[Face::NegX, Face::PosY, Face::PosZ], 0xFF);
+    assert!(both.n_slots == 2 && both.n_quads >= west + east, "{both:?}");
+    assert!(both.n_quads < (mesh(&updates[0]).quads.len() + mesh(&updates[1]).quads.len()) as u64 * 4 / 5, "{both:?}");
+    assert!(both.uploaded_bytes > updates.iter().map(|it| mesh(it).gpu_bytes() as u64).sum(), "the regions were sent");
     let again = stats(overview(), FLAT);
-    assert!(again.uploaded_bytes < 2048, "nothing but uniforms is sent again: {again:?}");
+    assert!(again.uploaded_bytes < 8 << 10, "nothing but tables is sent again: {again:?}");
 
     let west = stats(view([250.0, 80.0, 128.0], 90.0, 0.0, 200, 160), FLAT);
-    assert_eq!((west.n_draws, west.n_quads), (1, quads[0]), "the other region is behind");
+    assert_eq!(west.n_slots, 1, "the other region is behind");
     let away = stats(view([128.0, 80.0, 300.0], 180.0, 0.0, 200, 160), FLAT);
     assert_eq!((away.n_slots, away.n_draws, away.n_quads), (0, 0, 0));
 
     let mut short = view([-100.0, 80.0, 128.0], -90.0, 0.0, 200, 160);
-    assert_eq!(stats(short, FrameStyle::Lit).n_draws, 2);
+    assert_eq!(stats(short, lit()).n_slots, 2);
     short.draw_distance_voxels = 300.0;
-    assert_eq!(stats(short, FrameStyle::Lit).n_draws, 1, "the farther region lies in the fog");
+    assert_eq!(stats(short, lit()).n_slots, 1, "the farther region lies in the fog");
+}
+
+#[test]
+fn a_view_takes_few_draw_calls() {
+    let updates: Vec<_> = (0..6).map(|i| fill(i * 7, city(i as u64).indexed(), [256 * i as i64, 0, 0])).collect();
+    let stats = |renderer: &mut Renderer| {
+        let far =
+            voxatlas::view::View { draw_distance_voxels: 4000.0, ..view([700.0, 500.0, 1400.0], 0.0, -25.0, 200, 160) };
+        Offscreen::new(gpu(), 200, 160).unwrap().take(renderer, &far, lit()).unwrap()
+    };
+    let (picture, many) = stats(&mut renderer(&updates));
+    let can = gpu().device.features();
+    if can.contains(wgpu::Features::MULTI_DRAW_INDIRECT_COUNT | wgpu::Features::INDIRECT_FIRST_INSTANCE) {
+        assert_eq!((many.n_slots, many.n_draws), (6, 2), "one for all regions, one for the sky");
+    }
+    // Adapters that cannot: as many as faces that may be seen.
+    let mut plain = Renderer::without_multi_draw(gpu(), Offscreen::FORMAT);
+    updates.iter().for_each(|update| plain.apply(update).unwrap());
+    let (plain_picture, few) = stats(&mut plain);
+    assert!(few.n_draws <= 6 * few.n_slots + 1, "{few:?}");
+    assert_same("draw_calls", &plain_picture, &picture);
 }
 
 #[test]
 fn only_the_octants_that_are_wanted_and_in_sight_are_drawn() {
     let update = fill_octants(3, 16, rubble(4, 300).indexed(), [0; 3], SlotUpdate::ALL_OCTANTS);
-    let mesh = &update.region.as_deref().unwrap().mesh;
-    let n_quads = |octants: u8| mesh.quads_of(octants).map(|run| run.len() as u64).sum::<u64>();
-    let mut renderer = renderer(std::slice::from_ref(&update));
+    let mut many = renderer(std::slice::from_ref(&update));
+    let mut few = Renderer::without_multi_draw(gpu(), Offscreen::FORMAT);
+    few.apply(&update).unwrap();
     let offscreen = Offscreen::new(gpu(), 200, 160).unwrap();
     let mut stats = |octants, view| {
-        renderer.set_octants(&OctantUpdate { at: 3, octants });
-        let stats = offscreen.take(&mut renderer, &view, FLAT).unwrap().1;
-        (stats.n_slots, stats.n_draws, stats.n_quads)
+        let take = |renderer: &mut Renderer| {
+            renderer.set_octants(&OctantUpdate { at: 3, octants });
+            offscreen.take(renderer, &view, FLAT).unwrap()
+        };
+        let [(picture, exact), (masked_picture, masked)] = [take(&mut many), take(&mut few)];
+        assert_same("octants", &masked_picture, &picture);
+        assert!(masked.n_draws <= 6, "octants that are not drawn cost no call: {masked:?}");
+        (exact.n_slots, exact.n_quads)
     };
+    // South of it, above and in the middle: the eastern faces of the western half are seen, and the other way round.
     let from_outside = view([256.0, 900.0, 1100.0], 0.0, -38.0, 200, 160);
-    assert_eq!(stats(0xFF, from_outside), (1, 1, mesh.quads.len() as u64));
-    assert_eq!(stats(0b0101_0101, from_outside), (1, 4, n_quads(0b0101_0101)));
-    assert_eq!(stats(0b0111_1110, from_outside), (1, 1, n_quads(0b0111_1110)));
-    assert_eq!(stats(0, from_outside), (0, 0, 0));
+    let seen = [Face::NegX, Face::PosX, Face::PosY, Face::PosZ];
+    for octants in [0xFF, 0b0101_0101, 0b0111_1110, 1] {
+        let (n_slots, n_found) = stats(octants, from_outside);
+        let (all, least) = (n_quads(&update, &seen, octants), n_quads(&update, &seen[2..], octants));
+        assert!(n_slots == 1 && (least..=all).contains(&n_found), "{n_found} of {least}..={all}");
+    }
+    assert_eq!(stats(0, from_outside), (0, 0));
     // From the middle, looking north: the four southern octants lie behind.
     let from_middle = view([256.0, 256.0, 254.0], 0.0, 0.0, 200, 160);
-    assert_eq!(stats(0xFF, from_middle), (1, 1, n_quads(0b0000_1111)));
-    assert_eq!(stats(0b1010_1010, from_middle), (1, 2, n_quads(0b0000_1010)));
-    assert_eq!(stats(0xF0, from_middle), (0, 0, 0));
+    let (n_slots, n_found) = stats(0xFF, from_middle);
+    assert!(n_slots == 1 && n_found <= n_quads(&update, &Face::ALL, 0b0000_1111));
+    assert_eq!(stats(0xF0, from_middle), (0, 0));
+}
+
+/// A carpet of voxels that touch nowhere but at their edges: as many quads as there can be of so few voxels.
+fn carpet() -> Paint {
+    let mut paint = Paint::new(&[[120, 130, 140], [150, 140, 130]]);
+    for (z, x) in (0..256).flat_map(|z| (0..160).map(move |x| (z, x))).filter(|(z, x)| (z + x) % 2 == 0) {
+        paint.set([x, 9, z], u8::from(x % 16 < 8));
+    }
+    paint
 }
 
 #[test]
-fn a_region_larger_than_a_page_is_drawn_in_pieces() {
-    let budget = Budget { page_bytes: 300 << 10, regions_bytes_max: 64 << 20 };
-    for region in [rubble(7, 6000).indexed(), rubble(8, 1200).direct()] {
+fn a_region_larger_than_a_page_lies_in_several() {
+    let budget = Budget { page_bytes: 512 << 10, regions_bytes_max: 64 << 20 };
+    // Many quads, and many words.
+    for (region, n_draws_min) in [(carpet().indexed(), 3), (rubble(7, 6000).indexed(), 2)] {
         let update = fill(0, region, [0; 3]);
-        let mut pieces = Renderer::with_budget(gpu(), Offscreen::FORMAT, budget);
-        pieces.apply(&fill(1, city(3).indexed(), [256, 0, 0])).unwrap();
-        pieces.apply(&update).unwrap();
+        let built = update.region.as_deref().unwrap();
+        assert!(built.gpu_bytes() as u64 > 2 * budget.page_bytes, "{} bytes", built.gpu_bytes());
+        let mut paged = Renderer::with_budget(gpu(), Offscreen::FORMAT, budget);
+        paged.apply(&fill(1, city(3).indexed(), [256, 0, 0])).unwrap();
+        paged.apply(&update).unwrap();
         let offscreen = Offscreen::new(gpu(), 200, 160).unwrap();
-        let (picture, stats) = offscreen.take(&mut pieces, &overview(), FLAT).unwrap();
-        assert!(stats.n_draws > 2 && stats.n_slots == 2, "{stats:?}");
+        let (picture, stats) = offscreen.take(&mut paged, &overview(), lit()).unwrap();
+        assert!(stats.n_draws >= n_draws_min && stats.n_slots == 2, "{stats:?}");
         let mut whole = renderer(&[update, fill(1, city(3).indexed(), [256, 0, 0])]);
-        assert_same("pieces", &picture, &take(&mut whole, &overview(), FLAT));
+        assert_same("paged", &picture, &take(&mut whole, &overview(), lit()));
     }
 }
 
 #[test]
 fn a_region_without_room_leaves_its_slot_empty_and_the_others_alone() {
     let (small, large) = (fill(0, city(1).indexed(), [0; 3]), fill(1, rubble(2, 900).indexed(), [256, 0, 0]));
-    let small_bytes = small.region.as_deref().unwrap().mesh.gpu_bytes() as u64;
-    let large_bytes = large.region.as_deref().unwrap().mesh.gpu_bytes() as u64;
+    let small_bytes = small.region.as_deref().unwrap().gpu_bytes() as u64;
+    let large_bytes = large.region.as_deref().unwrap().gpu_bytes() as u64;
     let budget_bytes = small_bytes + large_bytes - 1;
     let budget = Budget { regions_bytes_max: budget_bytes, ..Budget::default() };
     let mut renderer = Renderer::with_budget(gpu(), Offscreen::FORMAT, budget);

@@ -9,6 +9,7 @@ use voxatlas::geo::RegionKey;
 use voxatlas::limits::TIMEOUT_MILLIS;
 use voxatlas::mesh::{Face, FaceColours, Quad, RegionMesh};
 use voxatlas::stream::{BuiltRegion, Event, LoadError, Outcome, Ticket};
+use voxatlas::voxel::Solids;
 
 use crate::random::{Random, hash};
 
@@ -198,12 +199,13 @@ pub(crate) fn file(key: RegionKey) -> EncodedAtlas {
 /// A region of as many quads as its key says.
 fn built(key: RegionKey) -> BuiltRegion {
     let n = 3 + hash(u64::from(key.tile.x()) << 32 | u64::from(key.tile.y())) as u32 % 60;
-    let quads = vec![Quad::new([0; 3], Face::PosY, 1, 1); n as usize];
-    let octant_ends = (key.tile.zoom() < 17).then(|| std::array::from_fn(|octant| n * (octant as u32 + 1) / 8));
+    let low_corner = |octant: u32| [octant & 1, octant >> 1 & 1, octant >> 2].map(|half| half * 128);
+    let quads = (0..n).map(|idx| Quad::new(low_corner(idx * 8 / n), Face::PosY, 1, 1)).collect();
     BuiltRegion {
         key,
         voxels: None,
-        mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends },
+        mesh: RegionMesh::new(quads, FaceColours::Direct { entries: Vec::new() }, key.tile.zoom() < 17),
+        solids: Solids::default(),
         boxes: None,
     }
 }

@@ -14,7 +14,7 @@ use voxatlas::stream::{
     Scene, SceneConfig, Ticket,
 };
 use voxatlas::view::Interest;
-use voxatlas::voxel::{ColourDepth, Colours, Occupancy, Region};
+use voxatlas::voxel::{ColourDepth, Colours, Occupancy, Region, Solids};
 
 use crate::screen::Screen;
 
@@ -330,7 +330,8 @@ pub(crate) fn built(key: RegionKey) -> Arc<BuiltRegion> {
         Arc::new(BuiltRegion {
             key,
             voxels: Some(Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) }),
-            mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends: None },
+            mesh: RegionMesh::new(quads, FaceColours::Direct { entries: Vec::new() }, false),
+            solids: Solids::default(),
             boxes: None,
         })
     };

@@ -1,7 +1,7 @@
 //! What was typed, and what it means.
 
 use clap::{Args, Parser, Subcommand};
-use voxatlas::cli::{RenderArgs, SourceArgs, WatchArgs, parse_size};
+use voxatlas::cli::{LookArgs, RenderArgs, SourceArgs, WatchArgs, parse_size};
 
 use crate::cache::CacheCommand;
 
@@ -39,6 +39,8 @@ pub(crate) struct ViewArgs {
     /// The window's size in pixels
     #[arg(long, value_name = "WxH", default_value = "1280x720", value_parser = parse_size)]
     pub(crate) size: (u32, u32),
+    #[command(flatten)]
+    pub(crate) look: LookArgs,
     #[command(flatten)]
     pub(crate) watch: WatchArgs,
     #[command(flatten)]

@@ -20,6 +20,8 @@ pub(crate) struct Hud<'a> {
     pub(crate) failures: &'a [String],
     /// Whether the keys are shown.
     pub(crate) help: bool,
+    /// The hour of the day, 0..24, where it is shown: the user may have moved it.
+    pub(crate) hour: Option<f64>,
 }
 
 /// Wanted regions by state.
@@ -42,7 +44,7 @@ const FAILURES_SHOWN: usize = 4;
 const EDGE: f32 = 10.0;
 
 /// The keys, as F1 lists them.
-const KEYS: [(&str, &str); 9] = [
+const KEYS: [(&str, &str); 10] = [
     ("W A S D", "move"),
     ("Space / Shift", "up / down"),
     ("Click", "look round with the mouse; Esc frees the pointer"),
@@ -50,13 +52,17 @@ const KEYS: [(&str, &str); 9] = [
     ("Tab", "overhead / flight"),
     ("P", "scroll in overhead on / off"),
     ("Home", "back to the first view"),
+    ("L", "the hour of the day"),
     ("R", "try failed regions again"),
     ("F1", "these keys"),
 ];
 
 impl Hud<'_> {
     /// Lays the words out.
-    pub(crate) fn show(&self, context: &Context) {
+    pub(crate) fn show(&mut self, context: &Context) {
+        if let Some(hour) = &mut self.hour {
+            show_hour(context, hour);
+        }
         plate(context, "status", Align2::LEFT_TOP, Vec2::new(EDGE, EDGE), |ui| {
             ui.add(egui::Label::new(text(self.status_line())).extend());
         });
@@ -98,6 +104,21 @@ impl Hud<'_> {
     }
 }
 
+/// The hour by the sun: at 12 it stands highest.
+fn show_hour(context: &Context, hour: &mut f64) {
+    let area = egui::Area::new(Id::unique("hour")).anchor(Align2::CENTER_BOTTOM, Vec2::new(0.0, -EDGE)).fade_in(false);
+    area.show(context, |ui| {
+        plate_frame().show(ui, |ui| {
+            ui.spacing_mut().slider_width = 280.0;
+            let clock = |hour: f64| format!("{:02}:{:02}", hour as u32 % 24, (hour * 60.0) as u32 % 60);
+            ui.horizontal(|ui| {
+                ui.add(egui::Label::new(text(format!("{} solar time", clock(*hour)))).extend());
+                ui.add(egui::Slider::new(hour, 0.0..=24.0).show_value(false));
+            });
+        });
+    });
+}
+
 fn list_keys(ui: &mut egui::Ui) {
     egui::Grid::new("keys").spacing([18.0, 3.0]).show(ui, |ui| {
         for (key, what) in KEYS {
@@ -110,12 +131,15 @@ fn list_keys(ui: &mut egui::Ui) {
 
 fn plate(context: &Context, id: &str, anchor: Align2, offset: Vec2, add: impl FnOnce(&mut egui::Ui)) {
     egui::Area::new(Id::unique(id)).anchor(anchor, offset).interactable(false).fade_in(false).show(context, |ui| {
-        Frame::new()
-            .fill(Color32::from_rgba_unmultiplied(22, 26, 32, 170))
-            .corner_radius(CornerRadius::same(4))
-            .inner_margin(Margin::symmetric(8, 4))
-            .show(ui, add);
+        plate_frame().show(ui, add);
     });
+}
+
+fn plate_frame() -> Frame {
+    Frame::new()
+        .fill(Color32::from_rgba_unmultiplied(22, 26, 32, 170))
+        .corner_radius(CornerRadius::same(4))
+        .inner_margin(Margin::symmetric(8, 4))
 }
 
 fn text(words: impl Into<String>) -> RichText {

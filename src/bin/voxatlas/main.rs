@@ -4,6 +4,7 @@
 
 mod args;
 mod cache;
+mod daylight;
 mod hud;
 mod input;
 mod painter;

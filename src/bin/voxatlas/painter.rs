@@ -75,10 +75,14 @@ impl Overlay {
         Self { context, state, renderer }
     }
 
-    /// Hands an event to egui. Whether egui calls it used up does not matter: the HUD takes no input, and egui claims
-    /// the Tab key even so.
+    /// Hands an event to egui. Whether egui calls it used up does not matter: it claims the Tab key even so.
     pub(crate) fn on_window_event(&mut self, window: &Window, event: &winit::event::WindowEvent) {
         let _ = self.state.on_window_event(window, event);
+    }
+
+    /// Whether the pointer is at something that takes clicks.
+    pub(crate) fn takes_pointer(&self) -> bool {
+        self.context.egui_wants_pointer_input()
     }
 
     /// Lays out and paints one frame of interface over `target`. Whether the next frame would differ: what is shown for

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use voxatlas::cli::{self, DRAW_DISTANCE_VOXELS, EventsFile, FOV_Y_RAD};
+use voxatlas::cli::{self, DRAW_DISTANCE_VOXELS, EventsFile, FOV_Y_RAD, LookArgs};
 use voxatlas::gpu::{FrameStyle, Gpu};
 use voxatlas::render::Session;
 use voxatlas::source::Source;
@@ -22,6 +22,7 @@ use winit::keyboard::{KeyCode, PhysicalKey};
 use winit::window::{CursorGrabMode, Window, WindowId};
 
 use crate::args::ViewArgs;
+use crate::daylight::Daylight;
 use crate::hud::{Hud, RegionCounts};
 use crate::input::{InputState, LOOK_BUTTON};
 use crate::painter::{Overlay, WindowSurface};
@@ -43,7 +44,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     event_loop.set_control_flow(ControlFlow::Wait);
     let mut viewer = Viewer {
         proxy: event_loop.create_proxy(),
-        start: Some(Start { source, events, size_px: args.size }),
+        start: Some(Start { source, events, size_px: args.size, look: args.look }),
         first_view,
         running: None,
         failure: None,
@@ -64,6 +65,7 @@ struct Start {
     source: Source,
     events: Option<EventsFile>,
     size_px: (u32, u32),
+    look: LookArgs,
 }
 
 /// The event handler: nothing before the window exists, everything after.
@@ -153,6 +155,9 @@ struct Running {
     /// The pointer is held by the window, and the mouse turns the view.
     looks: bool,
     help: bool,
+    daylight: Daylight,
+    /// Whether the hour is shown.
+    shows_hour: bool,
     last_frame: Instant,
     /// Durations of the last frames, rests left out.
     pace: VecDeque<Duration>,
@@ -163,7 +168,7 @@ struct Running {
 impl Running {
     fn start(
         event_loop: &ActiveEventLoop,
-        Start { source, events, size_px }: Start,
+        Start { source, events, size_px, look }: Start,
         first_view: ViewSpec,
         proxy: EventLoopProxy<Wake>,
     ) -> Result<Self> {
@@ -178,9 +183,11 @@ impl Running {
         let surface = instance.create_surface(Arc::clone(&window)).context("the window cannot be drawn to")?;
         let gpu = pollster::block_on(Gpu::for_surface(&instance, &surface))?;
         let surface = WindowSurface::new(&gpu, surface, &window)?;
+        let daylight = Daylight::new(look, gpu.is_software());
         let overlay = Overlay::new(&gpu, surface.format(), &window);
         let attribution = source.tileset().attribution.clone().unwrap_or_default();
         let mut session = Session::new(&gpu, surface.format(), source).context("the loader cannot start")?;
+        session.set_antialiasing(daylight.antialiasing());
         if let Some(events) = events {
             session.listen(events.into_listener());
         }
@@ -202,6 +209,8 @@ impl Running {
             input: InputState::default(),
             looks: false,
             help: false,
+            daylight,
+            shows_hour: false,
             last_frame: Instant::now(),
             pace: VecDeque::new(),
             wake_at: None,
@@ -216,7 +225,7 @@ impl Running {
             WindowEvent::Resized(size) => self.surface.resize(&self.gpu, size.width, size.height),
             WindowEvent::KeyboardInput { event, .. } => self.on_key(event),
             WindowEvent::MouseInput { button, state, .. } if *button == LOOK_BUTTON => {
-                if *state == ElementState::Pressed {
+                if *state == ElementState::Pressed && !self.overlay.takes_pointer() {
                     self.hold_pointer(true);
                 }
             }
@@ -225,6 +234,8 @@ impl Running {
                 self.input.release_all();
                 self.hold_pointer(false);
             }
+            // The slider follows the pointer.
+            WindowEvent::CursorMoved { .. } if self.shows_hour => {}
             _ => return Ok(Flow::Go),
         }
         if !matches!(event, WindowEvent::RedrawRequested) {
@@ -245,6 +256,7 @@ impl Running {
                 let other = if self.controls.mode() == Mode::Flight { Mode::Overhead } else { Mode::Flight };
                 self.pose = self.controls.set_mode(other, &self.pose);
             }
+            PhysicalKey::Code(KeyCode::KeyL) => self.shows_hour = !self.shows_hour,
             PhysicalKey::Code(KeyCode::KeyP) => self.controls.auto_scroll = !self.controls.auto_scroll,
             PhysicalKey::Code(KeyCode::Home) => {
                 self.controls = Controls::new(Mode::Flight, &self.first_pose);
@@ -309,7 +321,8 @@ impl Running {
         };
         let target_view = target.texture.create_view(&wgpu::TextureViewDescriptor::default());
         let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-        self.session.draw(&mut encoder, &target_view, &view, FrameStyle::Lit);
+        let place = ViewSpec::of(&self.pose).place();
+        self.session.draw(&mut encoder, &target_view, &view, FrameStyle::Lit(self.daylight.lighting(place)));
         let hud_is_moving = self.paint_hud(&mut encoder, &target_view);
         self.gpu.queue.submit([encoder.finish()]);
         self.window.pre_present_notify();
@@ -331,7 +344,9 @@ impl Running {
         let progress = self.session.progress();
         let failures: Vec<String> = self.session.failures().iter().map(ToString::to_string).collect();
         let here = ViewSpec::of(&self.pose);
-        let hud = Hud {
+        let hour = self.shows_hour.then(|| self.daylight.hour(here.place()));
+        let mut hud = Hud {
+            hour,
             frames_per_second: self.frames_per_second(),
             mode: match self.controls.mode() {
                 Mode::Overhead => "overhead",
@@ -349,7 +364,14 @@ impl Running {
             help: self.help,
         };
         let size_px = self.surface.size_px();
-        self.overlay.paint(&self.gpu, encoder, target, size_px, &self.window, |ui| hud.show(ui.ctx()))
+        let is_moving = self.overlay.paint(&self.gpu, encoder, target, size_px, &self.window, |ui| hud.show(ui.ctx()));
+        match hud.hour.filter(|_| hud.hour != hour) {
+            Some(hour) => {
+                self.daylight.set_hour(here.place(), hour);
+                true
+            }
+            None => is_moving,
+        }
     }
 
     fn frames_per_second(&self) -> Option<f32> {

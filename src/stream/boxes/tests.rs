@@ -9,7 +9,7 @@ use crate::geo::TileCoord;
 use crate::mesh::{Face, FaceColours, Quad, RegionMesh, mesh_boxes};
 use crate::stream::{Command, Event, OctantUpdate, Outcome, Scene, SceneConfig, Ticket};
 use crate::view::Interest;
-use crate::voxel::{ColourDepth, Occupancy};
+use crate::voxel::{ColourDepth, Occupancy, Solids};
 
 const BASE: i32 = -32;
 
@@ -26,8 +26,8 @@ fn built(key: RegionKey) -> BuiltRegion {
     let boxes = Some(Arc::new(mesh_boxes(&occupancy)));
     let voxels = Region::paint(occupancy, ColourDepth::Indexed(vec![[n as u8, 2, 3]]), |_, _, _| 0);
     let quads = vec![Quad::new([0; 3], Face::PosY, 1, 1); n as usize];
-    let mesh = RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends: None };
-    BuiltRegion { key, voxels: Some(voxels), mesh, boxes }
+    let mesh = RegionMesh::new(quads, FaceColours::Direct { entries: Vec::new() }, false);
+    BuiltRegion { key, voxels: Some(voxels), mesh, solids: Solids::default(), boxes }
 }
 
 fn update(at: usize, built: Option<BuiltRegion>) -> SlotUpdate {

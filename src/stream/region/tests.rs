@@ -1,7 +1,7 @@
 use super::*;
 use crate::geo::{RegionKey, TileCoord};
 use crate::mesh::{Face, FaceColours, Quad, RegionMesh};
-use crate::voxel::{ColourDepth, Colours, Occupancy, Region};
+use crate::voxel::{ColourDepth, Colours, Occupancy, Region, Solids};
 
 /// All outcomes, requests and calls that can meet a region.
 const OPERATIONS: [&str; 13] = [
@@ -136,7 +136,8 @@ fn built(quads: Vec<Quad>) -> BuiltRegion {
     BuiltRegion {
         key: RegionKey::new(TileCoord::new(17, 1, 2).unwrap(), 0),
         voxels: Some(Region { occupancy: Occupancy::empty(), colours: Colours::new(ColourDepth::Direct) }),
-        mesh: RegionMesh { quads, face_colours: FaceColours::Direct { entries: Vec::new() }, octant_ends: None },
+        mesh: RegionMesh::new(quads, FaceColours::Direct { entries: Vec::new() }, false),
+        solids: Solids::default(),
         boxes: None,
     }
 }
