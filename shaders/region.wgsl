@@ -92,7 +92,7 @@ fn vs_main(@builtin(vertex_index) corner_idx: u32, @location(0) quad: vec3<u32>)
     return out;
 }
 
-// Steps of the cell from pixel to pixel above which a pixel shows more than one voxel of a quad.
+// Minification above which a pixel is taken to show more than one voxel of a quad.
 const MINIFIED: f32 = 0.5;
 
 // Linear, of the part of a quad that a pixel shows: the mean of four places on a rotated grid. Far walls have more voxels than
@@ -126,9 +126,16 @@ fn fs_main(in: Fragment) -> @location(0) vec4<f32> {
     }
     let voxel = vec3<i32>(quad_voxel(in.quad, cell));
     let within = clamp(in.cell - vec2<f32>(cell), vec2<f32>(0.0), vec2<f32>(1.0));
+    // Steps of the cell from pixel to pixel.
+    let minification = sqrt(max(dot(across, across), dot(down, down)));
     var light = frame.ambient[face].rgb;
     if (frame.flags & HAS_OCCLUSION) != 0u {
-        light *= sky_openness(region, face, voxel, within);
+        var openness = OPENNESS_FAR;
+        let detail = 1.0 - smoothstep(0.6, 1.6, minification);
+        if detail > 0.0 {
+            openness = mix(openness, sky_openness(region, face, voxel, within), detail);
+        }
+        light *= openness;
     }
     let direct = frame.direct[face].rgb;
     if direct.g > 0.0 {
@@ -137,7 +144,7 @@ fn fs_main(in: Fragment) -> @location(0) vec4<f32> {
         }
     }
     var albedo = linear_from_srgb(colour);
-    if max(dot(across, across), dot(down, down)) > MINIFIED * MINIFIED {
+    if minification > MINIFIED {
         albedo = minified_colour(region, in.quad, in.cell, across, down);
     }
     let lit = albedo * light + window_light(region, face, voxel, colour);

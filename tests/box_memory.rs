@@ -10,7 +10,7 @@ use voxatlas::atlas::ATLAS_ROW_BYTES;
 use voxatlas::geo::RegionKey;
 use voxatlas::mesh::{BorderPolicy, Scratch, mesh_boxes, mesh_region};
 use voxatlas::stream::{AtlasHandle, BoxSlots, BuiltRegion, Frame, SlotUpdate};
-use voxatlas::voxel::{ColourDepth, Occupancy, Region};
+use voxatlas::voxel::{ColourDepth, Occupancy, Region, Solids};
 
 const MIB: usize = 1 << 20;
 
@@ -22,11 +22,13 @@ fn city() -> BuiltRegion {
     }
     let voxels = Region::paint(occupancy, ColourDepth::Indexed(vec![[9, 8, 7]]), |_, _, _| 0);
     let mesh = mesh_region(&voxels, BorderPolicy::Closed, &mut Scratch::new());
+    let solids = Solids::of(&voxels.occupancy);
     let boxes = Some(Arc::new(mesh_boxes(&voxels.occupancy)));
     BuiltRegion {
         key: RegionKey::new("17/116415/51623".parse().expect("a tile"), 0),
         voxels: Some(voxels),
         mesh,
+        solids,
         boxes,
     }
 }

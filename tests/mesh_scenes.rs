@@ -60,7 +60,7 @@ fn check_octants(name: &str, region: &Region) {
         for slab in exposed.chunks_exact_mut(256 * 256) {
             slab[..256].iter_mut().for_each(|faces| *faces &= !(1 << Face::NegY as u8));
         }
-        assert_exact_cover(&format!("{name}, octant {octant}"), exposed, quads);
+        assert_exact_cover(&format!("{name}, octant {octant}"), exposed, &quads);
     }
 }
 

@@ -70,12 +70,15 @@ fn sun_disc(direction: vec3<f32>) -> vec3<f32> {
     return frame.glow.rgb * (smoothstep(0.99995, 0.99998, towards) * 8.0 * above);
 }
 
+// Where the air of a fine day hides all but a third, in voxels: thirty kilometres or so.
+const VISIBILITY_VOXELS: f32 = 32000.0;
+
 // How much of what stands there the air hides, 0..1. Distance is measured along the ground: what is loaded ends at a distance
 // along the ground, and an overhead view must not drown.
 fn fog(position_in_eye: vec3<f32>) -> f32 {
     let distance = length(position_in_eye.xz);
     // Haze that the eye reads distance from, and the wall of it where the picture ends.
     let far = distance / frame.fog_end;
-    let haze = 1.0 - exp(-1.1 * far * (0.35 + far));
+    let haze = 1.0 - exp(-distance / VISIBILITY_VOXELS - far * far);
     return max(haze, smoothstep(frame.fog_start, frame.fog_end, distance));
 }

@@ -5,7 +5,10 @@
 #import shared/solids.wgsl
 
 // Light of the sky at a corner by how many of the three voxels round it are solid; two sides close it whatever the third.
-const OPENNESS: vec4<f32> = vec4<f32>(1.0, 0.8, 0.62, 0.48);
+const OPENNESS: vec4<f32> = vec4<f32>(1.0, 0.82, 0.67, 0.54);
+
+// What is taken for it where voxels are smaller than pixels: the mean of a city's faces.
+const OPENNESS_FAR: f32 = 0.9;
 
 fn corner_openness(side_a: bool, side_b: bool, corner: bool) -> f32 {
     let n = select(u32(side_a) + u32(side_b) + u32(corner), 3u, side_a && side_b);
@@ -56,7 +59,7 @@ fn lattice_hash(p: vec3<i32>) -> f32 {
 }
 
 // What a lit window sends out, linear. Windows are on walls, under more wall; whole rooms are lit or dark, three metres high and
-// a few wide.
+// a few wide, and floors are left early or late together.
 fn window_light(region: Region, face: u32, voxel: vec3<i32>, srgb: vec3<f32>) -> vec3<f32> {
     if frame.windows_lit <= 0.0 || face / 2u == 1u || !is_glass(srgb) {
         return vec3<f32>(0.0);
@@ -66,14 +69,14 @@ fn window_light(region: Region, face: u32, voxel: vec3<i32>, srgb: vec3<f32>) ->
     }
     // In world voxels, so that a room is the same at every zoom.
     let place = (region.cell * 256 + voxel) * region.voxel_edge;
-    let room = vec3<i32>(place.x >> 2u, place.y / 3, place.z >> 2u);
-    let chance = lattice_hash(room);
-    if chance >= frame.windows_lit {
+    let storey = vec3<i32>(place.x >> 5u, place.y / 3, place.z >> 5u);
+    let room = vec3<i32>(place.x / 3, storey.y, place.z / 3);
+    let still_there = lattice_hash(storey);
+    if lattice_hash(room) >= frame.windows_lit * (0.25 + 1.5 * still_there * still_there) {
         return vec3<f32>(0.0);
     }
     let tint = lattice_hash(room + vec3<i32>(7919));
-    // Some rooms are dim and most are warm; a few are lit like offices.
-    let colour = mix(vec3<f32>(1.0, 0.72, 0.42), vec3<f32>(0.86, 0.88, 0.86), step(0.8, tint));
-    let brightness = 0.16 + 0.62 * fract(tint * 7.0) * fract(tint * 7.0);
-    return frame.window_light.rgb * colour * brightness;
+    // Most rooms are warm and dim; a few are lit like offices.
+    let colour = mix(vec3<f32>(1.0, 0.70, 0.38), vec3<f32>(0.84, 0.88, 0.88), step(0.85, tint));
+    return frame.window_light.rgb * colour * (0.14 + 0.5 * fract(tint * 7.0) * fract(tint * 7.0));
 }

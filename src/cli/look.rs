@@ -59,7 +59,7 @@ impl LookArgs {
     pub fn antialiasing(&self, auto: Light) -> Antialiasing {
         match (self.antialias, auto) {
             (Antialias::None, _) | (Antialias::Auto, Light::Simple) => Antialiasing::None,
-            (Antialias::Msaa, _) | (Antialias::Auto, _) => Antialiasing::Msaa,
+            (Antialias::Msaa | Antialias::Auto, _) => Antialiasing::Msaa,
         }
     }
 }

@@ -13,7 +13,7 @@ use super::{
     DRAW_DISTANCE_VOXELS, EventsFile, FOV_Y_RAD, Light, LookArgs, SourceArgs, WatchArgs, first_view, parse_size,
     source as open_source,
 };
-use crate::gpu::{FrameStyle, Picture};
+use crate::gpu::{FrameStats, FrameStyle, Picture};
 use crate::limits::SUPERSAMPLE_MAX;
 use crate::render::{Failure, Pace, RenderOptions, Rendered, film, render as render_picture};
 use crate::stream::Progress;
@@ -138,7 +138,7 @@ fn report(
     rendered: &Rendered,
     began: Instant,
 ) -> Result<()> {
-    let Rendered { progress, failures, memory, gpu_time, .. } = rendered;
+    let Rendered { progress, failures, memory, stats, .. } = rendered;
     if args.json {
         let summary = Summary {
             source,
@@ -152,7 +152,9 @@ fn report(
             regions_failed: failures.len(),
             failures,
             gpu_regions_bytes: memory.regions_bytes,
-            gpu_frame_millis: gpu_time.map(|time| time.as_secs_f64() * 1e3),
+            gpu_pages_bytes: memory.pages_bytes,
+            gpu_frame_millis: stats.gpu_time.map(|time| time.as_secs_f64() * 1e3),
+            frame: *stats,
             elapsed_secs: began.elapsed().as_secs_f64(),
         };
         println!("{}", serde_json::to_string(&summary)?);
@@ -185,7 +187,10 @@ struct Summary<'a> {
     regions_failed: usize,
     failures: &'a [Failure],
     gpu_regions_bytes: u64,
+    gpu_pages_bytes: u64,
     gpu_frame_millis: Option<f64>,
+    #[serde(flatten)]
+    frame: FrameStats,
     elapsed_secs: f64,
 }
 

@@ -40,13 +40,17 @@ pub struct Renderer {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct FrameStats {
     /// Slots drawn: those that hold something and may be in view.
+    #[serde(rename = "slots")]
     pub n_slots: usize,
     /// Draw calls: one a page of quads, where the adapter draws many ranges at once, else at most six a slot; and one for
     /// the sky.
+    #[serde(rename = "draws")]
     pub n_draws: usize,
     /// Ranges of quads that they draw.
+    #[serde(rename = "runs")]
     pub n_runs: usize,
     /// Quads handed to the GPU.
+    #[serde(rename = "quads")]
     pub n_quads: u64,
     /// Bytes sent to the GPU since the frame before.
     pub uploaded_bytes: u64,

@@ -512,7 +512,7 @@ fn runs_of_faces_and_octants_are_merged_and_whole() {
     assert_eq!((mesh(true).ends.of_face(Face::NegX), mesh(true).ends.of_face(Face::PosZ)), (0..60, 60..77));
     assert_eq!(mesh(true).ends.of_face(Face::PosY), 60..60);
     let whole = mesh(false).ends;
-    assert_eq!(whole.runs(south, 0x40).collect::<Vec<_>>(), [60..77]);
+    assert!(whole.runs(south, 0x40).eq(std::iter::once(60..77)));
     assert_eq!(whole.runs(QuadEnds::ALL_FACES, 0).count(), 0);
 }
 

@@ -74,7 +74,7 @@ pub fn film<E: From<RenderError>>(
             progress: session.progress(),
             failures: session.failures_in_view(),
             memory: session.memory(),
-            gpu_time: stats.gpu_time,
+            stats,
         };
         on_picture(idx, &view.pose, rendered)?;
     }

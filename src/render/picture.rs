@@ -1,14 +1,13 @@
 //! A picture without a window.
 
 use std::io;
-use std::time::Duration;
 
 use thiserror::Error;
 
 use super::caption::draw_caption;
 use super::film::complete;
 use super::session::{Failure, Session};
-use crate::gpu::{Antialiasing, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture};
+use crate::gpu::{Antialiasing, FrameStats, FrameStyle, Gpu, GpuError, Memory, Offscreen, Picture};
 use crate::source::Source;
 use crate::stream::{Listener, Progress};
 use crate::view::View;
@@ -48,8 +47,8 @@ pub struct Rendered {
     pub failures: Vec<Failure>,
     /// What the renderer took on the GPU.
     pub memory: Memory,
-    /// GPU time of the frame, where the adapter tells it.
-    pub gpu_time: Option<Duration>,
+    /// What the frame cost.
+    pub stats: FrameStats,
 }
 
 /// Streams `source` until `view` is complete, and takes its picture.
@@ -83,7 +82,7 @@ pub fn render(
         progress: session.progress(),
         failures: session.failures_in_view(),
         memory: session.memory(),
-        gpu_time: stats.gpu_time,
+        stats,
     })
 }
 

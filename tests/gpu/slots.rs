@@ -1,11 +1,13 @@
 //! Slots: what they hold, what they cost, and that they change whole.
 
-use voxatlas::gpu::{Budget, GpuError, Offscreen, Renderer};
+use voxatlas::gpu::{Antialiasing, Budget, GpuError, Offscreen, Picture, Renderer};
 use voxatlas::mesh::{Face, RegionMesh};
 use voxatlas::stream::{OctantUpdate, SlotUpdate};
 
 use crate::picture::assert_same;
-use crate::scene::{Dice, FLAT, Paint, city, clear, fill, fill_octants, gpu, lit, renderer, rubble, take, view};
+use crate::scene::{
+    Dice, FLAT, MAGENTA, Paint, city, clear, fill, fill_octants, gpu, lit, renderer, rubble, take, view,
+};
 
 fn overview() -> voxatlas::view::View {
     view([256.0, 330.0, 480.0], 0.0, -45.0, 200, 160)
@@ -107,7 +109,9 @@ fn a_view_takes_few_draw_calls() {
     }
     // Adapters that cannot: as many as faces that may be seen.
     let mut plain = Renderer::without_multi_draw(gpu(), Offscreen::FORMAT);
-    updates.iter().for_each(|update| plain.apply(update).unwrap());
+    for update in &updates {
+        plain.apply(update).unwrap();
+    }
     let (plain_picture, few) = stats(&mut plain);
     assert!(few.n_draws <= 6 * few.n_slots + 1, "{few:?}");
     assert_same("draw_calls", &plain_picture, &picture);
@@ -202,4 +206,89 @@ fn passes_are_timed_where_the_device_can() {
     let can = gpu().device.features().contains(wgpu::Features::TIMESTAMP_QUERY);
     assert_eq!(times[0], None, "nothing is known of the first frame yet");
     assert_eq!(times[3].is_some_and(|it| !it.is_zero()), can, "{times:?}");
+}
+
+#[test]
+fn a_change_of_zoom_fades_and_every_pixel_is_of_one_of_the_two() {
+    let parent = fill_octants(0, 16, city(31).indexed(), [0; 3], SlotUpdate::ALL_OCTANTS);
+    let child = fill(1, rubble(32, 300).indexed(), [0; 3]);
+    let view = view([200.0, 260.0, 640.0], 0.0, -30.0, 200, 160);
+    let at = |millis| Some(std::time::Duration::from_millis(millis));
+    let mut renderer = renderer(&[parent]);
+    renderer.set_time(at(5_000));
+    let before = take(&mut renderer, &view, FLAT);
+    assert!(!renderer.is_fading(), "what was there before there was a time has settled");
+
+    renderer.apply(&child).unwrap();
+    renderer.set_octants(&OctantUpdate { at: 0, octants: 0xFE });
+    assert_same("fade_begins", &take(&mut renderer, &view, FLAT), &before);
+    let mut half_way = |millis| {
+        renderer.set_time(at(millis));
+        assert!(renderer.is_fading());
+        take(&mut renderer, &view, FLAT)
+    };
+    let pictures = [5_060, 5_125, 5_190].map(&mut half_way);
+    renderer.set_time(at(5_250));
+    assert!(!renderer.is_fading());
+    let after = take(&mut renderer, &view, FLAT);
+    let pixels = |picture: &Picture| picture.rgba.as_chunks::<4>().0.to_vec();
+    let (before, after) = (pixels(&before), pixels(&after));
+    let n_changing = before.iter().zip(&after).filter(|(a, b)| a != b).count();
+    assert!(n_changing > 2_000, "{n_changing} pixels change");
+    let mut n_changed_before = 0;
+    for picture in pictures {
+        let picture = pixels(&picture);
+        let is_either = |idx: usize| picture[idx] == before[idx] || picture[idx] == after[idx];
+        assert!((0..picture.len()).all(is_either), "no pixel shows what neither shows");
+        let n_changed = picture.iter().zip(&before).filter(|(a, b)| a != b).count();
+        assert!(
+            n_changed > n_changed_before + n_changing / 10 && n_changed < n_changing,
+            "{n_changed} of {n_changing}"
+        );
+        n_changed_before = n_changed;
+    }
+    // Without a time there is nothing to wait for.
+    renderer.set_octants(&OctantUpdate { at: 0, octants: 0xFF });
+    assert!(renderer.is_fading());
+    renderer.set_time(None);
+    assert!(!renderer.is_fading());
+}
+
+/// Mean difference of a channel from picture to picture, as the eye moves a tenth of a voxel a frame.
+fn shimmer(antialiasing: Antialiasing, supersample: u32) -> f64 {
+    let updates: Vec<_> =
+        (0..3).map(|i| fill(i, city(40 + i as u64).indexed(), [256 * (i as i64 - 1), 0, -300])).collect();
+    let mut renderer = renderer(&updates);
+    renderer.set_antialiasing(antialiasing);
+    let pictures: Vec<_> = (0..12)
+        .map(|n| {
+            let eye = [30.0 + f64::from(n) * 0.1, 210.3, 520.0 - f64::from(n) * 0.1];
+            let view = view(eye, 4.0, -14.0, 192 * supersample, 108 * supersample);
+            let far = voxatlas::view::View { draw_distance_voxels: 6000.0, ..view };
+            take(&mut renderer, &far, lit()).averaged(supersample)
+        })
+        .collect();
+    let n_bytes = pictures[0].rgba.len() * (pictures.len() - 1);
+    let differences = pictures.windows(2).flat_map(|it| it[0].rgba.iter().zip(&it[1].rgba));
+    differences.map(|(a, b)| f64::from(a.abs_diff(*b))).sum::<f64>() / n_bytes as f64
+}
+
+#[test]
+fn far_surfaces_shimmer_less_with_antialiasing() {
+    let [none, msaa] = [Antialiasing::None, Antialiasing::Msaa].map(|it| shimmer(it, 1));
+    let supersampled = shimmer(Antialiasing::None, 3);
+    assert!(msaa < none * 0.96 && supersampled < none * 0.8, "{none} none, {msaa} msaa, {supersampled} supersampled");
+}
+
+#[test]
+fn edges_of_antialiased_pictures_are_between_their_sides() {
+    let mut renderer = renderer(&[fill(0, city(3).indexed(), [0; 3])]);
+    let sharp = take(&mut renderer, &overview(), FLAT);
+    renderer.set_antialiasing(Antialiasing::Msaa);
+    let smooth = take(&mut renderer, &overview(), FLAT);
+    let n_differing = crate::picture::differences(&sharp, &smooth).iter().filter(|&&by| by > 8).count();
+    assert!((500..16_000).contains(&n_differing), "{n_differing} pixels lie on edges");
+    assert_eq!(smooth.pixel(2, 2), MAGENTA, "the background stays as it is");
+    renderer.set_antialiasing(Antialiasing::None);
+    assert_same("antialiasing_off", &take(&mut renderer, &overview(), FLAT), &sharp);
 }

@@ -2,6 +2,8 @@
 //!
 //! Small, legible on any ground, never in the way: dark translucent plates in the corners, no panel.
 
+use voxatlas::gpu::FrameStats;
+
 use egui::{Align2, Color32, Context, CornerRadius, Frame, Id, Margin, RichText, Vec2};
 
 /// What the HUD shows of one frame.
@@ -12,6 +14,8 @@ pub(crate) struct Hud<'a> {
     pub(crate) mode: &'static str,
     /// Regions by state.
     pub(crate) regions: RegionCounts,
+    /// What the picture cost.
+    pub(crate) frame: FrameStats,
     /// Longitude and latitude in degrees, height above the datum in metres.
     pub(crate) place: (f64, f64, f64),
     /// Who is to be credited.
@@ -87,7 +91,10 @@ impl Hud<'_> {
         let others = [(empty, "empty"), (loading, "loading"), (failed, "failed")];
         regions.extend(others.into_iter().filter(|&(n, _)| n > 0).map(|(n, state)| format!("{n} {state}")));
         let regions = regions.join(", ");
-        format!("{pace}   {}   {regions}   {lon:.5}, {lat:.5}   {height_m:.0} m   F1 keys", self.mode)
+        let FrameStats { n_draws, n_quads, gpu_time, .. } = self.frame;
+        let gpu_time = gpu_time.map_or_else(String::new, |it| format!(", {:.1} ms GPU", it.as_secs_f64() * 1e3));
+        let cost = format!("{n_draws} draws, {}k quads{gpu_time}", n_quads.div_ceil(1_000));
+        format!("{pace}   {}   {regions}   {cost}   {lon:.5}, {lat:.5}   {height_m:.0} m   F1 keys", self.mode)
     }
 
     fn list_failures(&self, ui: &mut egui::Ui) {

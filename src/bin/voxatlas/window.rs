@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use voxatlas::cli::{self, DRAW_DISTANCE_VOXELS, EventsFile, FOV_Y_RAD, LookArgs};
-use voxatlas::gpu::{FrameStyle, Gpu};
+use voxatlas::gpu::{FrameStats, FrameStyle, Gpu};
 use voxatlas::render::Session;
 use voxatlas::source::Source;
 use voxatlas::view::{Controls, Mode, Pose, View, ViewSpec};
@@ -322,8 +322,9 @@ impl Running {
         let target_view = target.texture.create_view(&wgpu::TextureViewDescriptor::default());
         let mut encoder = self.gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         let place = ViewSpec::of(&self.pose).place();
-        self.session.draw(&mut encoder, &target_view, &view, FrameStyle::Lit(self.daylight.lighting(place)));
-        let hud_is_moving = self.paint_hud(&mut encoder, &target_view);
+        let stats =
+            self.session.draw(&mut encoder, &target_view, &view, FrameStyle::Lit(self.daylight.lighting(place)));
+        let hud_is_moving = self.paint_hud(stats, &mut encoder, &target_view);
         self.gpu.queue.submit([encoder.finish()]);
         self.window.pre_present_notify();
         self.gpu.queue.present(target);
@@ -340,13 +341,14 @@ impl Running {
     }
 
     /// Paints the words over the picture; whether they still move.
-    fn paint_hud(&mut self, encoder: &mut wgpu::CommandEncoder, target: &wgpu::TextureView) -> bool {
+    fn paint_hud(&mut self, frame: FrameStats, encoder: &mut wgpu::CommandEncoder, target: &wgpu::TextureView) -> bool {
         let progress = self.session.progress();
         let failures: Vec<String> = self.session.failures().iter().map(ToString::to_string).collect();
         let here = ViewSpec::of(&self.pose);
         let hour = self.shows_hour.then(|| self.daylight.hour(here.place()));
         let mut hud = Hud {
             hour,
+            frame,
             frames_per_second: self.frames_per_second(),
             mode: match self.controls.mode() {
                 Mode::Overhead => "overhead",
