@@ -3,6 +3,7 @@
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The flag of this program, once somebody has asked for it.
@@ -21,10 +22,15 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let shared = Arc::clone(&flag);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let (is_ready, ready) = sync_channel(1);
     let wait = move || {
         runtime.block_on(async {
-            // Where the handler cannot be set up, Ctrl-C keeps its usual meaning.
-            while signal().await.is_ok() {
+            let signals = Signals::new();
+            // The other side waits for it below.
+            let _ = is_ready
+                .send(signals.as_ref().map(drop).map_err(|error| io::Error::new(error.kind(), error.to_string())));
+            let Ok(mut signals) = signals else { return };
+            while signals.next().await.is_some() {
                 if shared.swap(true, Ordering::Relaxed) {
                     std::process::exit(i32::from(crate::outcome::FATAL));
                 }
@@ -33,22 +39,44 @@ pub fn flag() -> io::Result<Arc<AtomicBool>> {
         });
     };
     std::thread::Builder::new().name("interrupt".to_owned()).spawn(wait)?;
+    // A signal that comes before its handler would end the program, and leave what has been begun by then.
+    ready.recv().map_err(io::Error::other)??;
     Ok(Arc::clone(known.insert(flag)))
 }
 
-/// Waits for the next signal that asks to stop.
+/// The signals that ask to stop, watched from the beginning to the end.
 #[cfg(unix)]
-async fn signal() -> io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate())?;
-    tokio::select! {
-        interrupt = tokio::signal::ctrl_c() => interrupt,
-        _ = terminate.recv() => Ok(()),
+struct Signals {
+    interrupt: tokio::signal::unix::Signal,
+    terminate: tokio::signal::unix::Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        use tokio::signal::unix::{SignalKind, signal};
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> Option<()> {
+        tokio::select! {
+            signal = self.interrupt.recv() => signal,
+            signal = self.terminate.recv() => signal,
+        }
     }
 }
 
-/// Waits for the next signal that asks to stop.
-#[cfg(not(unix))]
-async fn signal() -> io::Result<()> {
-    tokio::signal::ctrl_c().await
+/// The signal that asks to stop.
+#[cfg(windows)]
+struct Signals(tokio::signal::windows::CtrlC);
+
+#[cfg(windows)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        tokio::signal::windows::ctrl_c().map(Self)
+    }
+
+    async fn next(&mut self) -> Option<()> {
+        self.0.recv().await
+    }
 }
