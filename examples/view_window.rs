@@ -80,7 +80,7 @@ impl Shown {
             event_loop.owned_display_handle(),
         )));
         let surface = instance.create_surface(Arc::clone(&window)).context("the window cannot be drawn to")?;
-        let gpu = pollster::block_on(Gpu::for_surface(&instance, &surface))?;
+        let gpu = pollster::block_on(Gpu::for_surface(&instance, &surface, None))?;
         let size = window.inner_size();
         let format = gpu.surface_configuration(&surface, size.width, size.height)?.format;
         let session = Session::new(&gpu, format, source)?;

@@ -1,4 +1,4 @@
-//! `--time`, `--light` and `--antialias`: when it is in the picture, and how much work goes into it.
+//! `--time`, `--light`, `--antialias` and `--adapter`: when it is in the picture, how much work goes into it, and whose.
 
 use clap::{Args, ValueEnum};
 use time::OffsetDateTime;
@@ -8,7 +8,7 @@ use crate::geo::LonLat;
 use crate::gpu::{Antialiasing, Lighting};
 
 /// What every command that draws takes.
-#[derive(Debug, Clone, Copy, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct LookArgs {
     /// The date and time whose sun shines, such as 2026-06-21T17:30:00+09:00; without it an afternoon in spring
     #[arg(long, value_name = "RFC3339", value_parser = parse_time)]
@@ -21,6 +21,9 @@ pub struct LookArgs {
     /// software
     #[arg(long, value_name = "HOW", value_enum, default_value_t)]
     pub antialias: Antialias,
+    /// Draw with the graphics adapter whose name holds these words; a wrong one lists what there is
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
 }
 
 /// How edges lose their steps.
@@ -89,7 +92,8 @@ mod tests {
 
     #[test]
     fn software_windows_are_drawn_simply_unless_asked() {
-        let antialiasing = |antialias, auto| LookArgs { time: None, light: Light::Auto, antialias }.antialiasing(auto);
+        let antialiasing =
+            |antialias, auto| LookArgs { time: None, light: Light::Auto, antialias, adapter: None }.antialiasing(auto);
         assert_eq!(antialiasing(Antialias::Auto, Light::Simple), Antialiasing::None);
         assert_eq!(antialiasing(Antialias::Auto, Light::Full), Antialiasing::Msaa);
         assert_eq!(antialiasing(Antialias::Msaa, Light::Simple), Antialiasing::Msaa);
@@ -99,7 +103,9 @@ mod tests {
     #[test]
     fn the_light_is_what_was_asked_for() {
         let place = LonLat::new(139.7454, 35.6586).unwrap();
-        let at = |time, light| LookArgs { time, light, antialias: Antialias::Auto }.lighting(place, Light::Simple);
+        let at = |time, light| {
+            LookArgs { time, light, antialias: Antialias::Auto, adapter: None }.lighting(place, Light::Simple)
+        };
         assert_eq!(at(None, Light::Full), Lighting::default());
         assert_eq!(at(None, Light::Auto), Lighting::default().simple());
         let night = at(Some(1_782_050_000.0), Light::Full);

@@ -84,6 +84,7 @@ pub fn render(args: &RenderArgs) -> Result<bool> {
     let listener = args.watch.events.as_deref().map(EventsFile::create).transpose()?.map(EventsFile::into_listener);
     let options = |pose: &Pose| RenderOptions {
         style: FrameStyle::Lit(args.look.lighting(ViewSpec::of(pose).place(), Light::Full)),
+        adapter: args.look.adapter.clone(),
         antialiasing: args.look.antialiasing(Light::Full),
         supersample: args.supersample,
         listener,

@@ -46,8 +46,17 @@ impl Gpu {
     ///
     /// No adapter, or none that gives a device.
     pub async fn headless() -> Result<Self, GpuError> {
+        Self::headless_on(None).await
+    }
+
+    /// A device without a window, of the adapter whose name holds these words; of the system's choice for `None`.
+    ///
+    /// # Errors
+    ///
+    /// No adapter, none of that name, or none that gives a device.
+    pub async fn headless_on(adapter: Option<&str>) -> Result<Self, GpuError> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
-        Self::new(&instance, None).await
+        Self::new(&instance, None, adapter).await
     }
 
     /// [`headless`](Self::headless), for callers that may block.
@@ -60,25 +69,37 @@ impl Gpu {
         pollster::block_on(Self::headless())
     }
 
-    /// A device that can show pictures in `surface`, which `instance` has created.
+    /// A device that can show pictures in `surface`, which `instance` has created; of the adapter whose name holds these
+    /// words, or of the system's choice for `None`.
     ///
     /// # Errors
     ///
-    /// No adapter that can draw into the surface, or none that gives a device.
-    pub async fn for_surface(instance: &wgpu::Instance, surface: &wgpu::Surface<'_>) -> Result<Self, GpuError> {
-        Self::new(instance, Some(surface)).await
+    /// No adapter that can draw into the surface, none of that name, or none that gives a device.
+    pub async fn for_surface(
+        instance: &wgpu::Instance,
+        surface: &wgpu::Surface<'_>,
+        adapter: Option<&str>,
+    ) -> Result<Self, GpuError> {
+        Self::new(instance, Some(surface), adapter).await
     }
 
-    async fn new(instance: &wgpu::Instance, surface: Option<&wgpu::Surface<'_>>) -> Result<Self, GpuError> {
-        let adapter = instance
-            .request_adapter(&wgpu::RequestAdapterOptions {
-                power_preference: wgpu::PowerPreference::HighPerformance,
-                force_fallback_adapter: false,
-                compatible_surface: surface,
-                apply_limit_buckets: false,
-            })
-            .await
-            .map_err(|err| GpuError::NoAdapter { what: err.to_string() })?;
+    async fn new(
+        instance: &wgpu::Instance,
+        surface: Option<&wgpu::Surface<'_>>,
+        adapter: Option<&str>,
+    ) -> Result<Self, GpuError> {
+        let adapter = match adapter {
+            Some(name) => adapter_named(instance, surface, name).await?,
+            None => instance
+                .request_adapter(&wgpu::RequestAdapterOptions {
+                    power_preference: wgpu::PowerPreference::HighPerformance,
+                    force_fallback_adapter: false,
+                    compatible_surface: surface,
+                    apply_limit_buckets: false,
+                })
+                .await
+                .map_err(|err| GpuError::NoAdapter { what: err.to_string() })?,
+        };
         let info = adapter.get_info();
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
@@ -176,6 +197,27 @@ impl Gpu {
         // A browser answers later: there the error reaches the handler.
         #[cfg(target_arch = "wasm32")]
         Ok(self.device.create_buffer(desc))
+    }
+}
+
+/// The first adapter whose name holds these words, in whatever case.
+async fn adapter_named(
+    instance: &wgpu::Instance,
+    surface: Option<&wgpu::Surface<'_>>,
+    name: &str,
+) -> Result<wgpu::Adapter, GpuError> {
+    let mut adapters = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    adapters.retain(|adapter| surface.is_none_or(|surface| adapter.is_surface_supported(surface)));
+    let name_of = |adapter: &wgpu::Adapter| {
+        let info = adapter.get_info();
+        format!("{} ({})", info.name, info.backend)
+    };
+    let found = adapters.iter().position(|adapter| name_of(adapter).to_lowercase().contains(&name.to_lowercase()));
+    match found {
+        Some(idx) => Ok(adapters.swap_remove(idx)),
+        None => {
+            Err(GpuError::NoSuchAdapter { name: name.to_owned(), adapters: adapters.iter().map(name_of).collect() })
+        }
     }
 }
 

@@ -16,6 +16,14 @@ pub enum GpuError {
         /// What the drivers answered.
         what: String,
     },
+    /// No adapter has the name that was asked for.
+    #[error("no graphics adapter is called `{name}`; there {}", listed(.adapters))]
+    NoSuchAdapter {
+        /// What was asked for.
+        name: String,
+        /// The adapters that there are, with their backends.
+        adapters: Vec<String>,
+    },
     /// The adapter gives no device within WebGPU's default limits.
     #[error("the graphics adapter `{adapter}` gives no device with the default limits of WebGPU: {what}")]
     NoDevice {
@@ -64,4 +72,12 @@ pub enum GpuError {
         /// What the driver answered.
         what: String,
     },
+}
+
+fn listed(adapters: &[String]) -> String {
+    match adapters {
+        [] => "is none".to_owned(),
+        [one] => format!("is {one}"),
+        several => format!("are {}", several.join(", ")),
+    }
 }

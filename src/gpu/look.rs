@@ -63,7 +63,7 @@ const TO_SUN: [f32; 3] = [-0.33, 0.77, 0.55];
 const FOG_START: f64 = 0.7;
 
 /// What is lost at once where a face turns from the sun, so that two faces in the shade still read apart.
-const SHADE_DEPTH: f32 = 0.4;
+const SHADE_DEPTH: f32 = 0.5;
 
 /// The colours of an hour, linear.
 #[derive(Debug, Clone, Copy)]

@@ -139,7 +139,9 @@ impl Resident {
 pub(super) fn bounds(mesh: &RegionMesh) -> [Option<[[u32; 3]; 2]>; 8] {
     std::array::from_fn(|octant| {
         let (mut lowest, mut highest) = ([u32::MAX; 3], [0; 3]);
-        for run in mesh.ends.runs(QuadEnds::ALL_FACES, 1 << octant) {
+        // One surface is octant 0.
+        let octants = if octant == 0 || mesh.ends.has_octants() { 1 << octant } else { 0 };
+        for run in mesh.ends.runs(QuadEnds::ALL_FACES, octants) {
             for quad in &mesh.quads[run.start as usize..run.end as usize] {
                 let (first, last) = (quad.voxel(0, 0), quad.voxel(quad.width() - 1, quad.height() - 1));
                 for axis in 0..3 {

@@ -443,7 +443,13 @@ fn meshing_stops_when_told_to_and_leaves_the_scratch_fit_for_use() {
         Ok::<_, Infallible>(())
     });
     assert_eq!(whole, Ok(expected.clone()));
-    for n_allowed in 0..8 {
+    let mut n_octant_steps = 0;
+    let whole = try_mesh_octants(&region, BorderPolicy::Closed, &mut scratch, || {
+        n_octant_steps += 1;
+        Ok::<_, Infallible>(())
+    });
+    assert!(whole.is_ok() && n_octant_steps > 6);
+    for n_allowed in 0..n_octant_steps {
         let mut n_left = n_allowed;
         let stopped = try_mesh_octants(&region, BorderPolicy::Closed, &mut scratch, || {
             n_left = u32::checked_sub(n_left, 1).ok_or("aborted")?;

@@ -43,7 +43,7 @@ pub fn film<E: From<RenderError>>(
     mut on_progress: impl FnMut(usize, Progress),
     mut on_picture: impl FnMut(usize, &Pose, Rendered) -> Result<(), E>,
 ) -> Result<(), E> {
-    let gpu = Gpu::headless_blocking().map_err(RenderError::from)?;
+    let gpu = pollster::block_on(Gpu::headless_on(options.adapter.as_deref())).map_err(RenderError::from)?;
     let target = Offscreen::new(&gpu, lens.width_px * options.supersample, lens.height_px * options.supersample)
         .map_err(RenderError::from)?;
     let attribution = source.tileset().attribution.clone();

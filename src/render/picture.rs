@@ -28,6 +28,8 @@ pub enum RenderError {
 pub struct RenderOptions {
     /// How they look.
     pub style: FrameStyle,
+    /// Words of the name of the adapter that draws; `None` leaves it to the system.
+    pub adapter: Option<String>,
     /// How edges are drawn.
     pub antialiasing: Antialiasing,
     /// Pixels in each direction that are drawn for each of theirs, and averaged; at least 1.
@@ -65,7 +67,7 @@ pub fn render(
     options: RenderOptions,
     mut on_progress: impl FnMut(Progress),
 ) -> Result<Rendered, RenderError> {
-    let gpu = Gpu::headless_blocking()?;
+    let gpu = pollster::block_on(Gpu::headless_on(options.adapter.as_deref()))?;
     let target = Offscreen::new(&gpu, view.width_px * options.supersample, view.height_px * options.supersample)?;
     let attribution = source.tileset().attribution.clone();
     let mut session = Session::new(&gpu, Offscreen::FORMAT, source)?;

@@ -33,6 +33,7 @@ pub struct Session {
     scene: Scene,
     loader: Loader,
     renderer: Renderer,
+    antialiasing: Antialiasing,
     started: Instant,
     /// How far the drawn picture reaches, in voxels: eased towards the interest's reach. And when it was last eased.
     shown_reach: Option<(f64, Instant)>,
@@ -70,6 +71,7 @@ impl Session {
             scene,
             loader: Loader::new(source, &loader_config)?,
             renderer: Renderer::new(gpu, format),
+            antialiasing: Antialiasing::default(),
             started: Instant::now(),
             shown_reach: None,
             uploads: UploadPace::default(),
@@ -78,7 +80,15 @@ impl Session {
 
     /// Draws edges so from the next frame on.
     pub fn set_antialiasing(&mut self, antialiasing: Antialiasing) {
+        self.antialiasing = antialiasing;
         self.renderer.set_antialiasing(antialiasing);
+    }
+
+    /// Goes on with another device, after one was lost: what is loaded stays, and is sent to it.
+    pub fn replace_device(&mut self, gpu: &Gpu, format: wgpu::TextureFormat) {
+        self.renderer = Renderer::new(gpu, format);
+        self.renderer.set_antialiasing(self.antialiasing);
+        self.scene.lose_slots();
     }
 
     /// Has `waker` called, on a thread of the loader, whenever there is something to [`advance`](Self::advance) for.

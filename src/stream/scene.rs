@@ -569,6 +569,14 @@ impl Scene {
         n_visible
     }
 
+    /// Forgets what the renderer holds: with the next frames all of it is sent anew. For a graphics device that was lost.
+    pub fn lose_slots(&mut self) {
+        self.slots = Slots::new(self.config.slots);
+        self.cover = Cover::new(self.config.slots);
+        self.is_cover_stale = true;
+        self.is_stirred = true;
+    }
+
     // ------------------------------------------------------------------------------------------------------------
     // What comes back
 

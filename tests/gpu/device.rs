@@ -69,6 +69,16 @@ fn misuse_is_counted_and_does_not_panic() {
 }
 
 #[test]
+fn an_adapter_is_chosen_by_words_of_its_name() {
+    let name = gpu().adapter_name();
+    let chosen = pollster::block_on(Gpu::headless_on(Some(&name.to_uppercase()))).unwrap();
+    assert_eq!(chosen.adapter_name(), name);
+    let err = pollster::block_on(Gpu::headless_on(Some("no such card"))).map(|gpu| gpu.adapter_name()).unwrap_err();
+    let text = err.to_string();
+    assert!(text.contains("no such card") && text.contains(&name), "{text}");
+}
+
+#[test]
 fn pictures_without_pixels_or_too_many_are_refused() {
     for (width_px, height_px) in [(0, 10), (10, 0), (8193, 10)] {
         let err = Offscreen::new(gpu(), width_px, height_px).map(|_| ()).unwrap_err();

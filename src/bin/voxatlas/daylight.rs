@@ -13,7 +13,7 @@ use voxatlas::gpu::{Antialiasing, Lighting};
 const DAY_SECS: f64 = 86_400.0;
 
 /// The moment whose sun shines; none until one is chosen.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Daylight {
     args: LookArgs,
     auto: Light,
@@ -33,6 +33,11 @@ impl Daylight {
     /// How edges are drawn.
     pub(crate) fn antialiasing(&self) -> Antialiasing {
         self.args.antialiasing(self.auto)
+    }
+
+    /// Words of the name of the adapter that draws.
+    pub(crate) fn adapter(&self) -> Option<&str> {
+        self.args.adapter.as_deref()
     }
 
     /// The hour of the day at a place, 0..24. Before one is chosen, an hour of today whose sun is about the picture's.
@@ -67,7 +72,8 @@ mod tests {
         let place = LonLat::new(139.7454, 35.6586).unwrap();
         // 2026-06-21T17:30:00+09:00
         let time = Some(1_782_030_600.0);
-        let mut daylight = Daylight::new(LookArgs { time, light: Light::Auto, antialias: Antialias::Auto }, false);
+        let mut daylight =
+            Daylight::new(LookArgs { time, light: Light::Auto, antialias: Antialias::Auto, adapter: None }, false);
         assert!((daylight.hour(place) - 17.816).abs() < 0.01, "{}", daylight.hour(place));
         for hour in [0.0, 3.5, 12.0, 23.9] {
             daylight.set_hour(place, hour);

@@ -17,7 +17,7 @@ use voxatlas::view::{Controls, Mode, Pose, View, ViewSpec};
 use winit::application::ApplicationHandler;
 use winit::dpi::PhysicalSize;
 use winit::event::{DeviceEvent, DeviceId, ElementState, KeyEvent, StartCause, WindowEvent};
-use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy, OwnedDisplayHandle};
 use winit::keyboard::{KeyCode, PhysicalKey};
 use winit::window::{CursorGrabMode, Window, WindowId};
 
@@ -33,6 +33,22 @@ const PACE_FRAMES: usize = 30;
 /// A pause longer than this is rest, not a slow frame, and does not count into the frame rate.
 const REST: Duration = Duration::from_secs(1);
 
+/// A device that is lost twice within this time is broken, and another one would be lost, too.
+const LOSS_REST: Duration = Duration::from_secs(5);
+
+/// A graphics device that draws into the window, and the window's surface on it.
+fn open_device(
+    display: &OwnedDisplayHandle,
+    window: &Arc<Window>,
+    adapter: Option<&str>,
+) -> Result<(Gpu, WindowSurface)> {
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle(Box::new(display.clone())));
+    let surface = instance.create_surface(Arc::clone(window)).context("the window cannot be drawn to")?;
+    let gpu = pollster::block_on(Gpu::for_surface(&instance, &surface, adapter))?;
+    let surface = WindowSurface::new(&gpu, surface, window)?;
+    Ok((gpu, surface))
+}
+
 /// Runs the viewer until its window is closed.
 pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     let source = cli::source(&args.source)?;
@@ -44,7 +60,7 @@ pub(crate) fn run(args: &ViewArgs) -> Result<ExitCode> {
     event_loop.set_control_flow(ControlFlow::Wait);
     let mut viewer = Viewer {
         proxy: event_loop.create_proxy(),
-        start: Some(Start { source, events, size_px: args.size, look: args.look }),
+        start: Some(Start { source, events, size_px: args.size, look: args.look.clone() }),
         first_view,
         running: None,
         failure: None,
@@ -143,6 +159,7 @@ enum Flow {
 /// An open window and the stream that it shows.
 struct Running {
     window: Arc<Window>,
+    display: OwnedDisplayHandle,
     gpu: Gpu,
     surface: WindowSurface,
     overlay: Overlay,
@@ -159,6 +176,8 @@ struct Running {
     /// Whether the hour is shown.
     shows_hour: bool,
     last_frame: Instant,
+    /// When the graphics device was last lost.
+    last_loss: Option<Instant>,
     /// Durations of the last frames, rests left out.
     pace: VecDeque<Duration>,
     /// When the session wants a frame although nothing happens: the end of a back-off.
@@ -177,12 +196,8 @@ impl Running {
         let attributes =
             Window::default_attributes().with_title(title).with_inner_size(PhysicalSize::new(size_px.0, size_px.1));
         let window = Arc::new(event_loop.create_window(attributes).context("the window system gives no window")?);
-        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle(Box::new(
-            event_loop.owned_display_handle(),
-        )));
-        let surface = instance.create_surface(Arc::clone(&window)).context("the window cannot be drawn to")?;
-        let gpu = pollster::block_on(Gpu::for_surface(&instance, &surface))?;
-        let surface = WindowSurface::new(&gpu, surface, &window)?;
+        let display = event_loop.owned_display_handle();
+        let (gpu, surface) = open_device(&display, &window, look.adapter.as_deref())?;
         let daylight = Daylight::new(look, gpu.is_software());
         let overlay = Overlay::new(&gpu, surface.format(), &window);
         let attribution = source.tileset().attribution.clone().unwrap_or_default();
@@ -198,6 +213,7 @@ impl Running {
         let pose = first_view.pose();
         Ok(Self {
             window,
+            display,
             gpu,
             surface,
             overlay,
@@ -212,6 +228,7 @@ impl Running {
             daylight,
             shows_hour: false,
             last_frame: Instant::now(),
+            last_loss: None,
             pace: VecDeque::new(),
             wake_at: None,
         })
@@ -295,8 +312,8 @@ impl Running {
 
     /// One frame: move, stream, draw, show.
     fn frame(&mut self) -> Result<()> {
-        if let Some(reason) = self.gpu.lost() {
-            anyhow::bail!("the graphics device was lost: {reason}");
+        if self.gpu.lost().is_some() {
+            self.replace_device()?;
         }
         let now = Instant::now();
         let elapsed = now - self.last_frame;
@@ -332,6 +349,22 @@ impl Running {
         if hud_is_moving || self.needs_next_frame() {
             self.window.request_redraw();
         }
+        Ok(())
+    }
+
+    /// Starts anew on the graphics device that is there now. What is loaded stays; only what was on the device is sent
+    /// again.
+    fn replace_device(&mut self) -> Result<()> {
+        let reason = self.gpu.lost().unwrap_or_default().to_owned();
+        if self.last_loss.is_some_and(|at| at.elapsed() < LOSS_REST) {
+            anyhow::bail!("the graphics device is lost again and again: {reason}");
+        }
+        self.last_loss = Some(Instant::now());
+        let (gpu, surface) = open_device(&self.display, &self.window, self.daylight.adapter())
+            .with_context(|| format!("the graphics device was lost ({reason}), and none takes its place"))?;
+        self.overlay = Overlay::new(&gpu, surface.format(), &self.window);
+        self.session.replace_device(&gpu, surface.format());
+        (self.gpu, self.surface) = (gpu, surface);
         Ok(())
     }
 
