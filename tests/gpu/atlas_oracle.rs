@@ -10,7 +10,7 @@ use voxatlas::view::View;
 use voxatlas::voxel::Region;
 
 use crate::picture::assert_same;
-use crate::scene::{FLAT, city, fill, gpu, renderer, rubble, take, views};
+use crate::scene::{FLAT, city, fill, gpu, random_views, renderer, rubble, take, views};
 
 const ATLAS_PIXELS: u32 = 4096;
 
@@ -261,8 +261,9 @@ fn check(name: &str, region: Region) {
     let update = fill(0, region, [116_415 * 256, 0, 51_623 * 256]);
     let atlas = AtlasRenderer::new(&update);
     let mut renderer = renderer(std::slice::from_ref(&update));
-    for (idx, view) in views(update.offset, 320, 180).iter().enumerate() {
-        assert_same(&format!("atlas_oracle.{name}.{idx}"), &take(&mut renderer, view, FLAT), &atlas.take(view));
+    let views = views(update.offset, 320, 180).into_iter().chain(random_views(5, update.offset, 160, 90));
+    for (idx, view) in views.enumerate() {
+        assert_same(&format!("atlas_oracle.{name}.{idx}"), &take(&mut renderer, &view, FLAT), &atlas.take(&view));
     }
 }
 

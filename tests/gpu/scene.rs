@@ -291,3 +291,15 @@ pub(crate) fn coarse_views(offset: [i64; 3], voxel_edge: f64, width_px: u32, hei
     })
     .to_vec()
 }
+
+/// Fifty views of one region, wherever the eye may stand: far, near and within, level, steep and grazing.
+pub(crate) fn random_views(seed: u64, offset: [i64; 3], width_px: u32, height_px: u32) -> Vec<View> {
+    let mut dice = Dice::new(seed);
+    let mut random = || {
+        let far = if dice.int(0, 3) == 0 { 900.0 } else { 140.0 };
+        let eye = offset.map(|c| c as f64 + 128.0).map(|c| c + dice.real(-far, far));
+        let pitch = if dice.int(0, 4) == 0 { dice.real(-1.0, 1.0) } else { dice.real(-89.0, 60.0) };
+        View { draw_distance_voxels: 1e5, ..view(eye, dice.real(0.0, 360.0), pitch, width_px, height_px) }
+    };
+    (0..50).map(|_| random()).collect()
+}

@@ -18,4 +18,6 @@ mod shards;
 mod signals;
 #[cfg(feature = "object-store")]
 mod store;
+#[cfg(feature = "gpu")]
+mod views;
 mod voxel;
