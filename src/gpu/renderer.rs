@@ -207,7 +207,7 @@ impl Renderer {
     ///
     /// # Panics
     ///
-    /// The slot is [`SLOTS_MAX`](crate::limits::SLOTS_MAX) or above, or the mesh breaks its own invariants.
+    /// The slot is [`SLOTS_MAX`] or above, or the mesh breaks its own invariants.
     pub fn apply(&mut self, update: &SlotUpdate) -> Result<(), GpuError> {
         self.slots.apply(update)
     }
@@ -216,7 +216,7 @@ impl Renderer {
     ///
     /// # Panics
     ///
-    /// The slot is [`SLOTS_MAX`](crate::limits::SLOTS_MAX) or above.
+    /// The slot is [`SLOTS_MAX`] or above.
     pub fn set_octants(&mut self, update: &OctantUpdate) {
         self.slots.set_octants(update);
     }
