@@ -36,6 +36,10 @@ check() {
         check_lints "features: atlas-tools" -p atlas-tools --all-targets --no-default-features
         ;;
     wasm)
+        # A toolchain that was there before may lack a target that rust-toolchain.toml names.
+        if command -v rustup >/dev/null && ! rustup target list --installed | grep -q '^wasm32-unknown-unknown$'; then
+            step "wasm: target" rustup target add wasm32-unknown-unknown
+        fi
         check_lints wasm -p voxatlas --lib --no-default-features --target wasm32-unknown-unknown
         ;;
     *)
