@@ -1,7 +1,7 @@
 //! The look: the light of sun and sky on each face, the sky's colours, the fog's reach, at any hour.
 //!
-//! Owns every colour and curve of the picture that is not the city's own. Receives a view and a style, yields the frame
-//! uniform; the shaders hold the forms of curves, and no colour.
+//! Owns the colours of the picture that are not the city's own. Receives a view and a style, yields the frame
+//! uniform; the shaders hold the forms of curves, and the tints of lit windows.
 
 use glam::{DVec3, Vec3};
 
